@@ -1,0 +1,3 @@
+//! The vocabulary: what each op means, in one place each.
+
+pub(crate) mod vector;

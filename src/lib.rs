@@ -2,6 +2,10 @@
 
 pub mod dtype;
 mod error;
+#[allow(dead_code)]
+mod lower;
+#[allow(dead_code)]
 mod ops;
+pub mod shape;
 
 pub use error::{Error, ErrorKind, Result};

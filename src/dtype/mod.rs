@@ -8,7 +8,7 @@ mod registry;
 pub use half::{bf16, f16};
 pub use literal::Literal;
 pub use registry::DType;
-pub(crate) use registry::with_dtype;
+pub(crate) use registry::{types, with_dtype};
 
 use std::fmt::{Debug, Display};
 
@@ -61,6 +61,12 @@ pub trait NumericInitDType: TensorDType {
     const ONE: Self;
     /// The value with its dtype.
     fn to_literal(value: Self) -> Literal;
+}
+
+/// The element types under one roof, so that the table can name them.
+mod rust {
+    pub(super) use super::{bf16, f16};
+    pub(super) use std::primitive::{bool, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64};
 }
 
 mod sealed {

@@ -40,11 +40,16 @@ macro_rules! dtypes {
             dtypes!(@ladder $kind $variant $ty);
         )*
 
+        /// The Rust type of each variant, by the variant's name.
+        pub(crate) mod types {
+            $(pub(crate) type $variant = $crate::dtype::rust::$ty;)*
+        }
+
         /// Runs a block with `$T` as the Rust type of a dtype.
         macro_rules! with_dtype {
             ($dtype:expr, $T:ident => $body:expr) => {
                 match $dtype {
-                    $($crate::dtype::DType::$variant => { type $T = dtype_type!($variant); $body })*
+                    $($crate::dtype::DType::$variant => { type $T = $crate::dtype::types::$variant; $body })*
                 }
             };
         }
@@ -102,50 +107,6 @@ macro_rules! dtypes {
         impl NumericDType for $ty {}
     };
 }
-
-/// The Rust type of a variant, for [`with_dtype`].
-macro_rules! dtype_type {
-    (Bool) => {
-        bool
-    };
-    (I8) => {
-        i8
-    };
-    (I16) => {
-        i16
-    };
-    (I32) => {
-        i32
-    };
-    (I64) => {
-        i64
-    };
-    (U8) => {
-        u8
-    };
-    (U16) => {
-        u16
-    };
-    (U32) => {
-        u32
-    };
-    (U64) => {
-        u64
-    };
-    (F16) => {
-        $crate::dtype::f16
-    };
-    (BF16) => {
-        $crate::dtype::bf16
-    };
-    (F32) => {
-        f32
-    };
-    (F64) => {
-        f64
-    };
-}
-pub(crate) use dtype_type;
 
 /// The rung of the ladder a dtype stands on.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,3 @@
+//! A kernel becomes a loop program.
+
+pub(crate) mod program;

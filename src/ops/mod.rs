@@ -1,3 +1,109 @@
 //! The vocabulary: what each op means, in one place each.
+//!
+//! One file per primitive, with its record; [`PRIMITIVES`] lists them all. `compose` has what is built from them.
 
+mod abs;
+mod add;
+mod bitand;
+mod bitnot;
+mod bitor;
+mod bitxor;
+mod ceil;
+mod cos;
+mod div;
+mod eq;
+mod erf;
+mod exp;
+mod exp2;
+mod expm1;
+mod floor;
+mod idiv;
+mod le;
+mod ln;
+mod log1p;
+mod log2;
+mod lt;
+mod maximum;
+mod minimum;
+mod mul;
+mod mul_add;
+mod ne;
+mod neg;
+mod pow;
+mod recip;
+mod rem;
+mod round;
+mod select;
+mod shl;
+mod shr;
+mod sigmoid;
+mod sign;
+mod sin;
+mod sqrt;
+mod sub;
+mod tan;
+mod tanh;
+mod trunc;
+pub(crate) mod cast;
+pub(crate) mod compose;
+pub(crate) mod math;
+mod node;
+pub(crate) mod random;
+pub(crate) mod record;
 pub(crate) mod vector;
+
+pub(crate) use record::{Grad, Primitive, Takes};
+
+macro_rules! primitives {
+    ($($file:ident $record:ident;)*) => {
+        $(pub(crate) use $file::$record;)*
+
+        /// Every primitive, for the table tests and whoever wants to walk them.
+        pub(crate) static PRIMITIVES: &[&Primitive] = &[$(&$record),*];
+    };
+}
+
+primitives! {
+    add ADD;
+    sub SUB;
+    mul MUL;
+    div DIV;
+    recip RECIP;
+    neg NEG;
+    maximum MAXIMUM;
+    minimum MINIMUM;
+    pow POW;
+    idiv IDIV;
+    rem REM;
+    bitand BITAND;
+    bitor BITOR;
+    bitxor BITXOR;
+    bitnot BITNOT;
+    shl SHL;
+    shr SHR;
+    eq EQ;
+    ne NE;
+    lt LT;
+    le LE;
+    select SELECT;
+    mul_add MUL_ADD;
+    sqrt SQRT;
+    exp EXP;
+    exp2 EXP2;
+    expm1 EXPM1;
+    ln LN;
+    log2 LOG2;
+    log1p LOG1P;
+    sin SIN;
+    cos COS;
+    tan TAN;
+    tanh TANH;
+    sigmoid SIGMOID;
+    erf ERF;
+    floor FLOOR;
+    ceil CEIL;
+    trunc TRUNC;
+    round ROUND;
+    abs ABS;
+    sign SIGN;
+}

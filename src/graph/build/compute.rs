@@ -1,0 +1,183 @@
+//! Nodes that compute: maps, casts, reductions, concatenation, gathering.
+
+use crate::dtype::DType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::node::Flow;
+use crate::graph::op::reduced_shape;
+use crate::graph::{Node, Op, ReduceKind};
+use crate::ops::{Grad, Primitive, Takes};
+use crate::shape::{Shape, broadcast_shapes, element_count, normalize_axes, normalize_axis};
+use smallvec::SmallVec;
+
+impl Node {
+    /// A primitive on operands that broadcast to one shape.
+    #[track_caller]
+    pub(crate) fn map(primitive: &'static Primitive, operands: &[&Node]) -> Result<Node> {
+        let name = primitive.name;
+        debug_assert_eq!(operands.len(), primitive.takes.count());
+        let dtype = check_dtypes(primitive, operands)?;
+        let mut shape = Shape::from_slice(operands[0].shape());
+        for (k, operand) in operands.iter().enumerate().skip(1) {
+            shape = broadcast_shapes(name, &shape, operand.shape())
+                .map_err(|error| error.operands(operands[k - 1].at(), operand.at()))?;
+        }
+        let given = primitive.result_dtype(dtype);
+        element_count(name, &shape, given)?;
+        let mut inputs = SmallVec::new();
+        for operand in operands {
+            inputs.push(operand.broadcast_to(&shape)?);
+        }
+        let flow = match primitive.grad {
+            Grad::Rules(_) | Grad::Zero => Flow::Natural,
+            Grad::None(_) => Flow::Stops,
+        };
+        Ok(Node::with_flow(Op::Map { primitive, inputs }, shape, given, flow))
+    }
+
+    /// Each element converted to `dtype`.
+    #[track_caller]
+    pub(crate) fn cast(&self, dtype: DType) -> Result<Node> {
+        if dtype == self.dtype() {
+            return Ok(self.clone());
+        }
+        element_count("cast", self.shape(), dtype)?;
+        Ok(Node::new(Op::Cast { input: self.clone() }, Shape::from_slice(self.shape()), dtype))
+    }
+
+    /// A reduction along axes; `op` is the name users called.
+    #[track_caller]
+    pub(crate) fn reduce(&self, op: &str, kind: ReduceKind, axes: &[isize], keepdim: bool) -> Result<Node> {
+        let axes = normalize_axes(op, axes, self.shape()).map_err(|error| error.made_at("tensor", self.at()))?;
+        self.reduce_checked(op, kind, axes, keepdim)
+    }
+
+    /// A reduction along all axes.
+    #[track_caller]
+    pub(crate) fn reduce_all(&self, op: &str, kind: ReduceKind) -> Result<Node> {
+        self.reduce_checked(op, kind, (0..self.rank()).collect(), false)
+    }
+
+    #[track_caller]
+    fn reduce_checked(&self, op: &str, kind: ReduceKind, axes: SmallVec<[usize; 6]>, keepdim: bool) -> Result<Node> {
+        let is_number = self.dtype() != DType::Bool;
+        let choice = match kind {
+            ReduceKind::Sum | ReduceKind::Prod if !is_number => {
+                return Err(Error::new(ErrorKind::DType, op, "bool is not a number: cast to an integer dtype first")
+                    .made_at("tensor", self.at()));
+            }
+            ReduceKind::Sum | ReduceKind::Prod => false,
+            ReduceKind::Max | ReduceKind::Min => is_number, // any and all of nothing are known
+        };
+        let shape = reduced_shape(self.shape(), &axes, keepdim);
+        let empty = axes.iter().any(|&axis| self.shape()[axis] == 0);
+        if choice && empty && !shape.contains(&0) {
+            let message = format!("nothing to choose from: shape {:?} is empty along axes {axes:?}", self.shape());
+            return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", self.at()));
+        }
+        Ok(Node::new(Op::Reduce { kind, input: self.clone(), axes, keepdim }, shape, self.dtype()))
+    }
+
+    /// Nodes one after the other along an axis.
+    #[track_caller]
+    pub(crate) fn concat(op: &str, parts: &[&Node], axis: isize) -> Result<Node> {
+        let Some(first) = parts.first() else {
+            return Err(Error::new(ErrorKind::Value, op, "no tensors were given: at least one is needed"));
+        };
+        let axis = normalize_axis(op, axis, first.shape()).map_err(|error| error.made_at("tensor", first.at()))?;
+        let mut shape = Shape::from_slice(first.shape());
+        for part in &parts[1..] {
+            same_dtype(op, first, part)?;
+            let fits = part.rank() == first.rank()
+                && (0..first.rank()).all(|k| k == axis || part.shape()[k] == first.shape()[k]);
+            if !fits {
+                let message = format!(
+                    "shapes {:?} and {:?} do not fit along axis {axis}: every other axis must be the same",
+                    first.shape(),
+                    part.shape()
+                );
+                return Err(Error::new(ErrorKind::Shape, op, message).operands(first.at(), part.at()));
+            }
+            shape[axis] = shape[axis].saturating_add(part.shape()[axis]);
+        }
+        element_count(op, &shape, first.dtype())?;
+        if parts.len() == 1 {
+            return Ok((*first).clone());
+        }
+        let inputs = parts.iter().map(|&part| part.clone()).collect();
+        Ok(Node::new(Op::Concat { inputs, axis }, shape, first.dtype()))
+    }
+
+    /// `out[.., j, ..] = self[.., index[.., j, ..], ..]` along `axis`. Indices below zero count from the end.
+    #[track_caller]
+    pub(crate) fn gather(&self, op: &str, index: &Node, axis: usize) -> Result<Node> {
+        if !index.dtype().is_integer() {
+            let message = format!("an index is an integer tensor, this one is {}: cast it", index.dtype());
+            return Err(Error::new(ErrorKind::DType, op, message).made_at("index", index.at()));
+        }
+        let fits = index.rank() == self.rank()
+            && (0..self.rank()).all(|k| k == axis || index.shape()[k] <= self.shape()[k]);
+        if !fits {
+            let message = format!(
+                "index of shape {:?} does not fit a tensor of shape {:?} along axis {axis}",
+                index.shape(),
+                self.shape()
+            );
+            return Err(Error::new(ErrorKind::Shape, op, message).operands(self.at(), index.at()));
+        }
+        if self.shape()[axis] == 0 && index.len() > 0 {
+            let message = format!("axis {axis} of shape {:?} is empty: there is nothing to take", self.shape());
+            return Err(Error::new(ErrorKind::Index, op, message).made_at("tensor", self.at()));
+        }
+        element_count(op, index.shape(), self.dtype())?;
+        let shape = Shape::from_slice(index.shape());
+        Ok(Node::new(Op::Gather { input: self.clone(), index: index.cast(DType::I64)?, axis }, shape, self.dtype()))
+    }
+
+    /// Zeros of `shape` with `self` added at `index` along `axis`: the adjoint of [`Node::gather`].
+    #[track_caller]
+    pub(crate) fn scatter_add(&self, index: &Node, axis: usize, shape: &[usize]) -> Result<Node> {
+        debug_assert!(index.dtype() == DType::I64 && index.shape() == self.shape());
+        element_count("scatter_add", shape, self.dtype())?;
+        let op = Op::ScatterAdd { index: index.clone(), source: self.clone(), axis };
+        Ok(Node::new(op, Shape::from_slice(shape), self.dtype()))
+    }
+}
+
+/// The dtype a primitive works in, after checking every operand's.
+fn check_dtypes(primitive: &Primitive, operands: &[&Node]) -> Result<DType> {
+    let name = primitive.name;
+    let values = match primitive.takes {
+        Takes::Same(_) => operands,
+        Takes::Choice => {
+            let condition = operands[0];
+            if condition.dtype() != DType::Bool {
+                let message = format!("the condition is {}, not bool: compare it, as in x.ne(0)", condition.dtype());
+                return Err(Error::new(ErrorKind::DType, name, message).made_at("condition", condition.at()));
+            }
+            &operands[1..]
+        }
+    };
+    for pair in values.windows(2) {
+        same_dtype(name, pair[0], pair[1])?;
+    }
+    let dtype = values[0].dtype();
+    if !primitive.dtypes.contains(dtype) {
+        let message = format!("{dtype} is not {}: cast it first", primitive.dtypes.describe());
+        return Err(Error::new(ErrorKind::DType, name, message).made_at("tensor", values[0].at()));
+    }
+    Ok(dtype)
+}
+
+/// An error unless both dtypes are the same.
+pub(crate) fn same_dtype(op: &str, left: &Node, right: &Node) -> Result<()> {
+    if left.dtype() == right.dtype() {
+        return Ok(());
+    }
+    let message = format!(
+        "dtypes {} and {} do not mix: cast one, as in x.cast({})",
+        left.dtype(),
+        right.dtype(),
+        format_args!("DType::{:?}", left.dtype())
+    );
+    Err(Error::new(ErrorKind::DType, op, message).operands(left.at(), right.at()))
+}

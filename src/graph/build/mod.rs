@@ -1,0 +1,6 @@
+//! Making nodes: every wish is checked here, once, for all dtypes and ranks.
+
+mod compute;
+mod moves;
+mod source;
+mod windows;

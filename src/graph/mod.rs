@@ -1,0 +1,18 @@
+//! The graph of wishes: nodes, how they are made, and walking them without recursion.
+
+pub(crate) mod build;
+mod movement;
+mod node;
+mod op;
+mod print;
+mod replace;
+mod scope;
+mod walk;
+
+pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
+pub(crate) use node::{Cut, GradSlot, Node, WeakNode};
+pub(crate) use op::{Op, ReduceKind};
+pub(crate) use print::listing;
+pub(crate) use replace::replace;
+pub(crate) use scope::{Origin, grad_enabled, set_grad_enabled};
+pub(crate) use walk::topological;

@@ -1,0 +1,353 @@
+//! A node: one wish, where it was made, and its numbers once they are known.
+
+use super::op::Op;
+use super::scope;
+use crate::dtype::DType;
+use crate::memory::Buffer;
+use crate::shape::{Shape, View};
+use std::cell::RefCell;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
+
+/// A shared handle to a node. Cloning is cheap; two handles to one node are the same wish.
+#[derive(Clone)]
+pub(crate) struct Node(Arc<Inner>);
+
+struct Inner {
+    shape: Shape,
+    dtype: DType,
+    at: &'static Location<'static>,
+    name: Option<Box<str>>,
+    autograd: Autograd,
+    state: RwLock<State>,
+    /// Held while the node is being executed, so that many readers execute it once.
+    running: Mutex<()>,
+}
+
+struct State {
+    op: Op,
+    buffer: Option<Buffer>,
+}
+
+/// What a node knows of gradients.
+#[derive(Default)]
+struct Autograd {
+    /// A gradient is wanted for this node or for one it is made from.
+    tracks: bool,
+    /// Where `backward` leaves the gradient, if one was asked for here.
+    slot: Option<Arc<GradSlot>>,
+    /// Why no gradient flows, although an input tracks.
+    cut: Option<Cut>,
+}
+
+/// Where a gradient is accumulated.
+#[derive(Default)]
+pub(crate) struct GradSlot(Mutex<Option<Node>>);
+
+impl GradSlot {
+    /// The gradient so far.
+    pub(crate) fn get(&self) -> Option<Node> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the gradient.
+    pub(crate) fn set(&self, value: Option<Node>) {
+        let old = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), value);
+        drop(old);
+    }
+}
+
+/// The op that stopped a gradient, and its line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    pub(crate) op: &'static str,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// A node that may be gone.
+pub(crate) struct WeakNode(Weak<Inner>);
+
+impl WeakNode {
+    /// The node, if it is still there.
+    pub(crate) fn upgrade(&self) -> Option<Node> {
+        self.0.upgrade().map(Node)
+    }
+}
+
+/// How a new node stands towards gradients.
+pub(super) enum Flow {
+    /// Tracks if an input does, and the dtype is a float.
+    Natural,
+    /// Never tracks: positions, comparisons, an explicit `detach`.
+    Stops,
+}
+
+impl Node {
+    /// A node for `op`, made at the user's line.
+    #[track_caller]
+    pub(super) fn new(op: Op, shape: Shape, dtype: DType) -> Node {
+        Node::with_flow(op, shape, dtype, Flow::Natural)
+    }
+
+    /// A node for `op` that says itself whether gradients flow.
+    #[track_caller]
+    pub(super) fn with_flow(op: Op, shape: Shape, dtype: DType, flow: Flow) -> Node {
+        let at = scope::origin().unwrap_or_else(Location::caller);
+        let mut autograd = Autograd::default();
+        let (mut input_tracks, mut input_cut) = (false, None);
+        op.for_each_input(|input| {
+            input_tracks |= input.0.autograd.tracks;
+            input_cut = input_cut.or(input.0.autograd.cut);
+        });
+        if input_tracks {
+            let stops = matches!(flow, Flow::Stops) || !dtype.is_float();
+            if !scope::grad_enabled() {
+                autograd.cut = Some(Cut { op: "no_grad", at });
+            } else if stops {
+                autograd.cut = Some(Cut { op: op.name(), at });
+            } else {
+                autograd.tracks = true;
+            }
+        } else {
+            autograd.cut = input_cut;
+        }
+        Node::build(op, shape, dtype, at, None, autograd, None)
+    }
+
+    /// A node whose numbers are already here.
+    #[track_caller]
+    pub(crate) fn from_buffer(buffer: Buffer, shape: Shape) -> Node {
+        debug_assert_eq!(buffer.len(), shape.iter().product::<usize>());
+        let at = scope::origin().unwrap_or_else(Location::caller);
+        let dtype = buffer.dtype();
+        Node::build(Op::Buffer, shape, dtype, at, None, Autograd::default(), Some(buffer))
+    }
+
+    /// The result of a closure over `inputs`: the numbers are here, the derivative is unknown.
+    #[track_caller]
+    pub(crate) fn from_closure(name: &'static str, inputs: Vec<Node>, buffer: Buffer, shape: Shape) -> Node {
+        if !inputs.iter().any(Node::tracks) {
+            return Node::from_buffer(buffer, shape);
+        }
+        let dtype = buffer.dtype();
+        let node = Node::new(Op::Closure { name, inputs }, shape, dtype);
+        node.write_state().buffer = Some(buffer);
+        node
+    }
+
+    /// A placeholder with a name.
+    #[track_caller]
+    pub(super) fn placeholder(name: &str, shape: Shape, dtype: DType) -> Node {
+        let at = scope::origin().unwrap_or_else(Location::caller);
+        Node::build(Op::Input, shape, dtype, at, Some(name.into()), Autograd::default(), None)
+    }
+
+    /// A node that wants a gradient of its own, left in `slot`.
+    #[track_caller]
+    pub(super) fn leaf(op: Op, shape: Shape, dtype: DType, slot: Arc<GradSlot>) -> Node {
+        let at = scope::origin().unwrap_or_else(Location::caller);
+        let autograd = Autograd { tracks: true, slot: Some(slot), cut: None };
+        Node::build(op, shape, dtype, at, None, autograd, None)
+    }
+
+    /// A node with a derivative of the user's; it tracks if one of that derivative's inputs does.
+    #[track_caller]
+    pub(super) fn custom(op: Op, shape: Shape, dtype: DType, tracked: bool) -> Node {
+        let at = scope::origin().unwrap_or_else(Location::caller);
+        let enabled = scope::grad_enabled();
+        let cut = (tracked && !enabled).then_some(Cut { op: "no_grad", at });
+        let autograd = Autograd { tracks: tracked && enabled, slot: None, cut };
+        Node::build(op, shape, dtype, at, None, autograd, None)
+    }
+
+    fn build(
+        op: Op,
+        shape: Shape,
+        dtype: DType,
+        at: &'static Location<'static>,
+        name: Option<Box<str>>,
+        autograd: Autograd,
+        buffer: Option<Buffer>,
+    ) -> Node {
+        let state = RwLock::new(State { op, buffer });
+        Node(Arc::new(Inner { shape, dtype, at, name, autograd, state, running: Mutex::new(()) }))
+    }
+
+    /// The sizes of the axes.
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.0.shape
+    }
+
+    /// The number of axes.
+    pub(crate) fn rank(&self) -> usize {
+        self.0.shape.len()
+    }
+
+    /// The number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.0.shape.iter().product()
+    }
+
+    /// The type of the elements.
+    pub(crate) fn dtype(&self) -> DType {
+        self.0.dtype
+    }
+
+    /// The user's line that made the node.
+    pub(crate) fn at(&self) -> &'static Location<'static> {
+        self.0.at
+    }
+
+    /// The name of an input.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.0.name.as_deref()
+    }
+
+    /// Whether a gradient is wanted through this node.
+    pub(crate) fn tracks(&self) -> bool {
+        self.0.autograd.tracks
+    }
+
+    /// Where `backward` leaves this node's gradient.
+    pub(crate) fn slot(&self) -> Option<&Arc<GradSlot>> {
+        self.0.autograd.slot.as_ref()
+    }
+
+    /// What stopped the gradient on the way to this node.
+    pub(crate) fn cut(&self) -> Option<Cut> {
+        self.0.autograd.cut
+    }
+
+    /// An identity that lasts as long as the node.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+
+    /// The same node, not kept alive.
+    pub(crate) fn downgrade(&self) -> WeakNode {
+        WeakNode(Arc::downgrade(&self.0))
+    }
+
+    fn read_state(&self) -> RwLockReadGuard<'_, State> {
+        self.0.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_state(&self) -> std::sync::RwLockWriteGuard<'_, State> {
+        self.0.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the op. Do not make or execute nodes inside `f`.
+    pub(crate) fn with_op<R>(&self, f: impl FnOnce(&Op) -> R) -> R {
+        f(&self.read_state().op)
+    }
+
+    /// The result, once executed.
+    pub(crate) fn buffer(&self) -> Option<Buffer> {
+        self.read_state().buffer.clone()
+    }
+
+    /// Whether the numbers are here (a view's are when its base's are).
+    pub(crate) fn is_realized(&self) -> bool {
+        let state = self.read_state();
+        match &state.op {
+            Op::View { base, .. } => base.read_state().buffer.is_some(),
+            _ => state.buffer.is_some(),
+        }
+    }
+
+    /// Stores the result. What led to it is let go, unless a gradient will need it.
+    pub(crate) fn set_buffer(&self, buffer: Buffer) {
+        let mut state = self.write_state();
+        if state.buffer.is_some() {
+            return;
+        }
+        state.buffer = Some(buffer);
+        let released = if self.tracks() { Op::Executed } else { std::mem::replace(&mut state.op, Op::Executed) };
+        drop(state);
+        drop_op(released);
+    }
+
+    /// The node that holds the elements, and the way to them. A node that is not a view is its own base.
+    pub(crate) fn base_and_view(&self) -> (Node, View) {
+        let state = self.read_state();
+        match &state.op {
+            Op::View { base, view, .. } => (base.clone(), view.clone()),
+            _ => (self.clone(), View::contiguous(self.shape())),
+        }
+    }
+
+    /// Waits for, and then holds, the right to execute this node.
+    pub(crate) fn lock_running(&self) -> MutexGuard<'_, ()> {
+        self.0.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every node this one is made from.
+    pub(crate) fn inputs(&self) -> smallvec::SmallVec<[Node; 3]> {
+        let mut inputs = smallvec::SmallVec::new();
+        self.with_op(|op| op.for_each_input(|input| inputs.push(input.clone())));
+        inputs
+    }
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Node) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Node {}
+
+impl std::hash::Hash for Node {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.id().hash(state);
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        drop_op(std::mem::replace(&mut state.op, Op::Executed));
+    }
+}
+
+thread_local! {
+    /// Nodes waiting to be dropped by the loop in [`drop_op`] further up this thread's stack; `None` when there is none.
+    static DOOMED: RefCell<Option<Vec<Node>>> = const { RefCell::new(None) };
+}
+
+/// Drops an op and all that only it kept alive, with a list instead of recursion: graphs may be a million deep.
+///
+/// The list belongs to the thread, so that a drop inside a drop (through a user's `GradFn`, say) joins it.
+fn drop_op(mut op: Op) {
+    let mut nodes = Vec::new();
+    op.take_nodes(&mut nodes);
+    if nodes.is_empty() {
+        return;
+    }
+    let joined = DOOMED.try_with(|doomed| match &mut *doomed.borrow_mut() {
+        Some(list) => {
+            list.append(&mut nodes);
+            true
+        }
+        idle => {
+            *idle = Some(std::mem::take(&mut nodes));
+            false
+        }
+    });
+    match joined {
+        Ok(true) => {}
+        // The loop: each node dropped may add more to the list.
+        Ok(false) => while let Some(node) = DOOMED.with(|d| {
+            let mut doomed = d.borrow_mut();
+            let next = doomed.as_mut().and_then(Vec::pop);
+            if next.is_none() {
+                *doomed = None;
+            }
+            next
+        }) {
+            drop(node);
+        },
+        // The thread is ending and its list is gone: plain recursion is all that is left.
+        Err(_) => drop(nodes),
+    }
+}

@@ -1,0 +1,123 @@
+//! The kinds of nodes: few, because everything else is composed from them.
+
+use super::movement::Movement;
+use super::node::Node;
+use crate::dtype::Literal;
+use crate::ops::Primitive;
+use crate::shape::{Shape, View};
+use smallvec::SmallVec;
+
+/// What a node wants done.
+pub(crate) enum Op {
+    /// Data given by the user; the node's buffer holds it.
+    Buffer,
+    /// Data that will be given by name when the graph is run.
+    Input,
+    /// The same value everywhere.
+    ConstFill(Literal),
+    /// 0, 1, 2 … as `i64`, row-major.
+    Arange,
+    /// Random bits as `u32`: word `word` of the counter-based generator at the element's position.
+    Rand { seed: u64, stream: u64, word: u8 },
+    /// Another look at `base`'s elements. `movement` says how it follows from `input`; `view` is the whole way to `base`.
+    View { input: Node, movement: Movement, base: Node, view: View },
+    /// A dense copy, for what no single view can say.
+    Contiguous { input: Node },
+    /// One primitive on each element of inputs of one shape.
+    Map { primitive: &'static Primitive, inputs: SmallVec<[Node; 3]> },
+    /// Each element converted to the node's dtype.
+    Cast { input: Node },
+    /// Many elements to one, along `axes` (sorted).
+    Reduce { kind: ReduceKind, input: Node, axes: SmallVec<[usize; 6]>, keepdim: bool },
+    /// Inputs one after the other along an axis.
+    Concat { inputs: Vec<Node>, axis: usize },
+    /// `out[.., j, ..] = input[.., index[.., j, ..], ..]` along `axis`; `index` has the shape of the result.
+    Gather { input: Node, index: Node, axis: usize },
+    /// Zeros of the node's shape, with `source` added at `index` along `axis`; `index` has the shape of `source`.
+    ScatterAdd { index: Node, source: Node, axis: usize },
+    /// The result of a Rust closure over `inputs`: its value is known, its derivative is not.
+    Closure { name: &'static str, inputs: Vec<Node> },
+    /// The result is in the buffer, and what led to it has been let go.
+    Executed,
+}
+
+/// The reductions that are primitives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ReduceKind {
+    Sum,
+    Prod,
+    Max,
+    Min,
+}
+
+impl ReduceKind {
+    /// The op's name in messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ReduceKind::Sum => "sum",
+            ReduceKind::Prod => "prod",
+            ReduceKind::Max => "max",
+            ReduceKind::Min => "min",
+        }
+    }
+}
+
+impl Op {
+    /// The op's name in messages and listings.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Op::Buffer => "buffer",
+            Op::Input => "input",
+            Op::ConstFill(_) => "constant",
+            Op::Arange => "arange",
+            Op::Rand { .. } => "rand",
+            Op::View { movement, .. } => movement.name(),
+            Op::Contiguous { .. } => "contiguous",
+            Op::Map { primitive, .. } => primitive.name,
+            Op::Cast { .. } => "cast",
+            Op::Reduce { kind, .. } => kind.name(),
+            Op::Concat { .. } => "concat",
+            Op::Gather { .. } => "gather",
+            Op::ScatterAdd { .. } => "scatter_add",
+            Op::Closure { name, .. } => name,
+            Op::Executed => "executed",
+        }
+    }
+
+    /// Calls `f` with every node this one is made from.
+    pub(crate) fn for_each_input(&self, mut f: impl FnMut(&Node)) {
+        match self {
+            Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => {}
+            Op::View { input, .. } | Op::Contiguous { input } | Op::Cast { input } | Op::Reduce { input, .. } => f(input),
+            Op::Map { inputs, .. } => inputs.iter().for_each(f),
+            Op::Concat { inputs, .. } | Op::Closure { inputs, .. } => inputs.iter().for_each(f),
+            Op::Gather { input, index, .. } => {
+                f(input);
+                f(index);
+            }
+            Op::ScatterAdd { index, source, .. } => {
+                f(index);
+                f(source);
+            }
+        }
+    }
+
+    /// Moves every node this op holds into `out`, and leaves nothing behind: for dropping without recursion.
+    pub(super) fn take_nodes(&mut self, out: &mut Vec<Node>) {
+        match std::mem::replace(self, Op::Executed) {
+            Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => {}
+            Op::View { input, base, .. } => out.extend([input, base]),
+            Op::Contiguous { input } | Op::Cast { input } | Op::Reduce { input, .. } => out.push(input),
+            Op::Map { inputs, .. } => out.extend(inputs),
+            Op::Concat { inputs, .. } | Op::Closure { inputs, .. } => out.extend(inputs),
+            Op::Gather { input, index, .. } => out.extend([input, index]),
+            Op::ScatterAdd { index, source, .. } => out.extend([index, source]),
+        }
+    }
+}
+
+/// The shape left when `axes` (sorted) are reduced.
+pub(super) fn reduced_shape(shape: &[usize], axes: &[usize], keepdim: bool) -> Shape {
+    let kept = shape.iter().enumerate().filter(|(axis, _)| keepdim || !axes.contains(axis));
+    kept.map(|(axis, &size)| if axes.contains(&axis) { 1 } else { size }).collect()
+}

@@ -1,0 +1,40 @@
+//! The graph as text: one line a node, inputs before users.
+
+use super::node::Node;
+use super::op::Op;
+use super::walk::topological;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// A listing of everything `wanted` is made from.
+pub(crate) fn listing(wanted: &[Node]) -> String {
+    let order = topological(wanted, Node::inputs);
+    let names: HashMap<usize, usize> = order.iter().enumerate().map(|(k, node)| (node.id(), k)).collect();
+    let mut text = String::new();
+    for (k, node) in order.iter().enumerate() {
+        let inputs: Vec<String> = node.inputs().iter().map(|input| format!("%{}", names[&input.id()])).collect();
+        let what = node.with_op(|op| match op {
+            Op::ConstFill(value) => format!("constant {value}"),
+            Op::Input => format!("input \"{}\"", node.name().unwrap_or_default()),
+            Op::Reduce { kind, axes, keepdim, .. } => {
+                format!("{} over {axes:?}{}", kind.name(), if *keepdim { " keepdim" } else { "" })
+            }
+            Op::Concat { axis, .. } => format!("concat along {axis}"),
+            Op::Gather { axis, .. } => format!("gather along {axis}"),
+            Op::ScatterAdd { axis, .. } => format!("scatter_add along {axis}"),
+            Op::Buffer
+            | Op::Arange
+            | Op::Rand { .. }
+            | Op::View { .. }
+            | Op::Contiguous { .. }
+            | Op::Map { .. }
+            | Op::Cast { .. }
+            | Op::Closure { .. }
+            | Op::Executed => op.name().to_string(),
+        });
+        let (at, shape, dtype) = (node.at(), node.shape(), node.dtype());
+        let inputs = if inputs.is_empty() { String::new() } else { format!(" {}", inputs.join(" ")) };
+        let _ = writeln!(text, "%{k} = {what}{inputs} : {dtype}{shape:?}  // {}:{}", at.file(), at.line());
+    }
+    text
+}

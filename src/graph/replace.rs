@@ -1,0 +1,73 @@
+//! The same graph with some nodes replaced: how an `input` is given its data.
+
+use super::movement::Movement;
+use super::node::Node;
+use super::op::Op;
+use super::scope::Origin;
+use super::walk::topological;
+use crate::error::Result;
+use std::collections::HashMap;
+
+/// `wanted` with every node for which `find` has another one replaced by that one.
+///
+/// Only what depends on a replaced node is built anew, at the lines of the originals; the rest is shared.
+pub(crate) fn replace(wanted: &[Node], find: impl Fn(&Node) -> Option<Node>) -> Result<Vec<Node>> {
+    let order = topological(wanted, Node::inputs);
+    let mut changed: HashMap<usize, Node> = HashMap::new();
+    for node in &order {
+        if let Some(other) = find(node) {
+            changed.insert(node.id(), other);
+            continue;
+        }
+        if !node.inputs().iter().any(|input| changed.contains_key(&input.id())) {
+            continue;
+        }
+        let _origin = Origin::set(node.at());
+        let again = rebuild(node, |input| changed.get(&input.id()).unwrap_or(input).clone())?;
+        changed.insert(node.id(), again);
+    }
+    Ok(wanted.iter().map(|node| changed.get(&node.id()).unwrap_or(node).clone()).collect())
+}
+
+/// What a rebuild needs to know of an op, taken out so that nothing is made while the node is locked.
+enum Recipe {
+    Same,
+    Move(Movement, Vec<usize>),
+    Contiguous,
+    Map(&'static crate::ops::Primitive),
+    Cast,
+    Reduce(super::ReduceKind, Vec<isize>, bool),
+    Concat(isize),
+    Gather(usize),
+    ScatterAdd(usize),
+}
+
+/// A node like `node`, on other inputs.
+fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
+    let recipe = node.with_op(|op| match op {
+        Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => Recipe::Same,
+        Op::Closure { .. } => Recipe::Same, // its value is fixed
+        Op::View { movement, .. } => Recipe::Move(movement.clone(), node.shape().to_vec()),
+        Op::Contiguous { .. } => Recipe::Contiguous,
+        Op::Map { primitive, .. } => Recipe::Map(primitive),
+        Op::Cast { .. } => Recipe::Cast,
+        Op::Reduce { kind, axes, keepdim, .. } => {
+            Recipe::Reduce(*kind, axes.iter().map(|&axis| axis as isize).collect(), *keepdim)
+        }
+        Op::Concat { axis, .. } => Recipe::Concat(*axis as isize),
+        Op::Gather { axis, .. } => Recipe::Gather(*axis),
+        Op::ScatterAdd { axis, .. } => Recipe::ScatterAdd(*axis),
+    });
+    let inputs: Vec<Node> = node.inputs().iter().map(new).collect();
+    match recipe {
+        Recipe::Same => Ok(node.clone()),
+        Recipe::Move(movement, shape) => inputs[0].moved_by(&movement, &shape),
+        Recipe::Contiguous => Ok(inputs[0].contiguous()),
+        Recipe::Map(primitive) => Node::map(primitive, &inputs.iter().collect::<Vec<_>>()),
+        Recipe::Cast => inputs[0].cast(node.dtype()),
+        Recipe::Reduce(kind, axes, keepdim) => inputs[0].reduce(kind.name(), kind, &axes, keepdim),
+        Recipe::Concat(axis) => Node::concat("concat", &inputs.iter().collect::<Vec<_>>(), axis),
+        Recipe::Gather(axis) => inputs[0].gather("gather", &inputs[1], axis),
+        Recipe::ScatterAdd(axis) => inputs[1].scatter_add(&inputs[0], axis, node.shape()),
+    }
+}

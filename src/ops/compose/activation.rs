@@ -1,0 +1,44 @@
+//! Activations.
+
+use crate::error::Result;
+use crate::graph::Node;
+use crate::ops;
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+
+/// `max(0, x)`: its slope at 0 is 0, since a tie is the first operand's.
+#[track_caller]
+pub(crate) fn relu(x: &Node) -> Result<Node> {
+    Node::map(&ops::MAXIMUM, &[&x.fill(0.0), x])
+}
+
+/// `x · sigmoid(x)`.
+#[track_caller]
+pub(crate) fn silu(x: &Node) -> Result<Node> {
+    let gate = Node::map(&ops::SIGMOID, &[x])?;
+    Ok(x * &gate)
+}
+
+/// `x · Φ(x)`, with Φ the normal distribution.
+#[track_caller]
+pub(crate) fn gelu(x: &Node) -> Result<Node> {
+    let erf = Node::map(&ops::ERF, &[&(x * FRAC_1_SQRT_2)])?;
+    Ok(&(x * 0.5) * &(&erf + 1.0))
+}
+
+/// [`gelu`] by the usual approximation with `tanh`.
+#[track_caller]
+pub(crate) fn gelu_tanh(x: &Node) -> Result<Node> {
+    let root = FRAC_2_SQRT_PI * FRAC_1_SQRT_2; // √(2/π)
+    let cube = &(x * x) * x;
+    let inner = &(x + &(&cube * 0.044715)) * root;
+    let tanh = Node::map(&ops::TANH, &[&inner])?;
+    Ok(&(x * 0.5) * &(&tanh + 1.0))
+}
+
+/// `ln(1 + exp(x))`; above 20, where the two are the same to nine digits, `x` itself, as in PyTorch.
+#[track_caller]
+pub(crate) fn softplus(x: &Node) -> Result<Node> {
+    let bound = x.fill(20.0);
+    let low = Node::map(&ops::EXP, &[&x.minimum(&bound)])?.log1p();
+    Ok(x.or_where_not(&x.gt(&bound), &low))
+}

@@ -1,0 +1,142 @@
+//! Convolution: windows of the input times the kernel, summed. No copy of the windows is ever asked for.
+
+use super::movement::unfold;
+use crate::dtype::Literal;
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Node, ReduceKind, Window};
+use crate::shape::Shape;
+use smallvec::SmallVec;
+
+/// Sizes along the spatial axes.
+pub(crate) type Spatial = SmallVec<[usize; 3]>;
+
+/// How a window moves over the spatial axes; one entry each.
+#[derive(Clone, Debug)]
+pub(crate) struct Sliding {
+    pub(crate) stride: Spatial,
+    pub(crate) padding: Spatial,
+    pub(crate) dilation: Spatial,
+}
+
+/// `[N, C, ..spatial]` and `[O, C / groups, ..kernel]` to `[N, O, ..windows]`.
+#[track_caller]
+pub(crate) fn conv(
+    op: &str,
+    x: &Node,
+    weight: &Node,
+    bias: Option<&Node>,
+    sliding: &Sliding,
+    groups: usize,
+) -> Result<Node> {
+    let spatial = sliding.stride.len();
+    check(op, x, weight, bias, spatial, groups)?;
+    let (samples, channels, outputs) = (x.shape()[0], x.shape()[1], weight.shape()[0]);
+    let kernel: Spatial = weight.shape()[2..].into();
+    let windows = windows(op, x, &kernel, sliding)?; // [N, C, ..places, ..kernel]
+    let places: Spatial = windows.shape()[2..2 + spatial].into();
+    // Groups stand beside the outputs: [N, G, 1, C/G, ..places, ..kernel] · [1, G, O/G, C/G, 1.., ..kernel].
+    let (inside, out) = (channels / groups, outputs / groups);
+    let shape_of = |head: &[usize], places: &[usize]| -> Shape {
+        head.iter().chain(places).chain(kernel.iter()).copied().collect()
+    };
+    let ones = SmallVec::<[usize; 3]>::from_elem(1, spatial);
+    let left = windows.reshaped(&shape_of(&[samples, groups, 1, inside], &places));
+    let right = weight.reshaped(&shape_of(&[1, groups, out, inside], &ones));
+    let whole = shape_of(&[samples, groups, out, inside], &places);
+    crate::shape::element_count(op, &whole, x.dtype())?;
+    let product = &left.broadcast_to(&whole)? * &right.broadcast_to(&whole)?;
+    let summed: SmallVec<[isize; 6]> = std::iter::once(3).chain(4 + spatial as isize..4 + 2 * spatial as isize).collect();
+    let sum = product.reduce(op, ReduceKind::Sum, &summed, false)?;
+    let shape: Shape = [samples, outputs].into_iter().chain(places).collect();
+    let result = sum.reshaped(&shape);
+    match bias {
+        None => Ok(result),
+        Some(bias) => {
+            let column: Shape = std::iter::once(outputs).chain(ones).collect();
+            Ok(&result + &bias.reshaped(&column))
+        }
+    }
+}
+
+/// The padded input's windows: `[N, C, ..places, ..kernel]`.
+#[track_caller]
+pub(crate) fn windows(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Result<Node> {
+    let spatial = kernel.len();
+    let lead = x.rank() - spatial;
+    let mut padding = SmallVec::<[(usize, usize); 6]>::from_elem((0, 0), x.rank());
+    for (k, &amount) in sliding.padding.iter().enumerate() {
+        padding[lead + k] = (amount, amount);
+    }
+    let mut view = x.padded(&padding, Literal::zero(x.dtype()))?;
+    for k in 0..spatial {
+        let reach = (kernel[k].max(1) - 1).saturating_mul(sliding.dilation[k]);
+        if view.shape()[lead + k] <= reach {
+            let message = format!("a kernel of {kernel:?} does not fit into the padded input {:?}", &view.shape()[lead..lead + spatial]);
+            return Err(Error::new(ErrorKind::Shape, op, message).made_at("input", x.at()));
+        }
+        view = unfold(&view, (lead + k) as isize, kernel[k], sliding.stride[k], sliding.dilation[k])?;
+    }
+    Ok(view)
+}
+
+/// Windows `[.., ..places, ..kernel]` added up where they came from: `[.., ..size]`, with the padding taken off.
+#[track_caller]
+pub(crate) fn fold(op: &str, x: &Node, size: &[usize], kernel: &[usize], sliding: &Sliding) -> Result<Node> {
+    let spatial = size.len();
+    let fail = |message: String| Err(Error::new(ErrorKind::Shape, op, message).made_at("windows", x.at()));
+    if x.rank() < 2 * spatial || x.shape()[x.rank() - spatial..] != *kernel {
+        return fail(format!("shape {:?} does not end in windows of {kernel:?}", x.shape()));
+    }
+    let lead = x.rank() - 2 * spatial;
+    let mut result = x.clone();
+    for k in (0..spatial).rev() {
+        let n = size[k].saturating_add(sliding.padding[k].saturating_mul(2));
+        let window = Window { axis: lead + k, n, size: kernel[k], step: sliding.stride[k].max(1), dilation: sliding.dilation[k] };
+        if window.count() != x.shape()[lead + k] {
+            return fail(format!(
+                "{} windows along spatial axis {k}, but size {} has {}",
+                x.shape()[lead + k],
+                size[k],
+                window.count()
+            ));
+        }
+        result = result.folded(window)?;
+    }
+    let mut ranges = crate::graph::build::whole_ranges(result.shape());
+    for (k, &amount) in sliding.padding.iter().enumerate() {
+        ranges[lead + k].start = amount;
+        ranges[lead + k].len = size[k];
+    }
+    Ok(result.sliced(&ranges))
+}
+
+fn check(op: &str, x: &Node, weight: &Node, bias: Option<&Node>, spatial: usize, groups: usize) -> Result<()> {
+    let clash = |message: String| Error::new(ErrorKind::Shape, op, message).operands(x.at(), weight.at());
+    if x.rank() != spatial + 2 || weight.rank() != spatial + 2 {
+        return Err(clash(format!(
+            "input {:?} and weight {:?} must have rank {}: [samples, channels, ..] and [outputs, channels / groups, ..]",
+            x.shape(),
+            weight.shape(),
+            spatial + 2
+        )));
+    }
+    let (channels, outputs) = (x.shape()[1], weight.shape()[0]);
+    if groups == 0 || channels % groups != 0 || outputs % groups != 0 {
+        return Err(clash(format!("{groups} groups do not divide {channels} channels and {outputs} outputs")));
+    }
+    if weight.shape()[1] != channels / groups {
+        return Err(clash(format!(
+            "input {:?} has {channels} channels in {groups} groups, weight {:?} takes {}",
+            x.shape(),
+            weight.shape(),
+            weight.shape()[1]
+        )));
+    }
+    if let Some(bias) = bias {
+        if bias.shape() != [outputs] {
+            let message = format!("bias has shape {:?}, not [{outputs}]", bias.shape());
+            return Err(Error::new(ErrorKind::Shape, op, message).made_at("bias", bias.at()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! Softmax and the normalisations over trailing axes.
+
+use super::reduction;
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Node, ReduceKind};
+use crate::shape::normalize_axis;
+use smallvec::SmallVec;
+
+/// `exp(x - max) / Σ exp(x - max)` along an axis.
+#[track_caller]
+pub(crate) fn softmax(x: &Node, axis: isize) -> Result<Node> {
+    let Some(shifted) = shifted("softmax", x, axis)? else { return Ok(x.exp()) };
+    let exponentials = shifted.exp();
+    let sum = exponentials.reduce("softmax", ReduceKind::Sum, &[axis], true)?;
+    Ok(&exponentials / &sum)
+}
+
+/// `x - logsumexp(x)` along an axis.
+#[track_caller]
+pub(crate) fn log_softmax(x: &Node, axis: isize) -> Result<Node> {
+    let Some(shifted) = shifted("log_softmax", x, axis)? else { return Ok(x.exp()) };
+    let sum = shifted.exp().reduce("log_softmax", ReduceKind::Sum, &[axis], true)?;
+    Ok(&shifted - &sum.ln())
+}
+
+/// `x` less its largest element along an axis; `None` when there are no elements at all.
+#[track_caller]
+fn shifted(op: &str, x: &Node, axis: isize) -> Result<Option<Node>> {
+    normalize_axis(op, axis, x.shape()).map_err(|error| error.made_at("tensor", x.at()))?;
+    need_float(op, x)?;
+    if x.len() == 0 {
+        return Ok(None);
+    }
+    Ok(Some(x - &reduction::shift(op, x, &[axis])?))
+}
+
+fn need_float(op: &str, x: &Node) -> Result<()> {
+    if x.dtype().is_float() {
+        return Ok(());
+    }
+    let message = format!("{} is not a float dtype: cast it first", x.dtype());
+    Err(Error::new(ErrorKind::DType, op, message).made_at("tensor", x.at()))
+}
+
+/// The trailing axes a normalisation runs over, after checking that `x` ends in `shape`.
+fn trailing(op: &str, x: &Node, shape: &[usize]) -> Result<SmallVec<[isize; 6]>> {
+    need_float(op, x)?;
+    if shape.is_empty() || !x.shape().ends_with(shape) {
+        let message = format!("shape {:?} does not end in the normalised shape {shape:?}", x.shape());
+        return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));
+    }
+    Ok((1..=shape.len() as isize).rev().map(|k| -k).collect())
+}
+
+/// Scales and shifts, with parameters of exactly the normalised shape.
+#[track_caller]
+fn scale_and_shift(op: &str, x: Node, shape: &[usize], weight: Option<&Node>, bias: Option<&Node>) -> Result<Node> {
+    for (what, parameter) in [("weight", weight), ("bias", bias)] {
+        let Some(parameter) = parameter else { continue };
+        if parameter.shape() != shape {
+            let message = format!("{what} has shape {:?}, not the normalised shape {shape:?}", parameter.shape());
+            return Err(Error::new(ErrorKind::Shape, op, message).made_at(what, parameter.at()));
+        }
+    }
+    let mut result = x;
+    if let Some(weight) = weight {
+        result = Node::map(&crate::ops::MUL, &[&result, weight])?;
+    }
+    if let Some(bias) = bias {
+        result = Node::map(&crate::ops::ADD, &[&result, bias])?;
+    }
+    Ok(result)
+}
+
+/// `(x - mean) / √(var + eps) · weight + bias` over the trailing axes of `shape`.
+#[track_caller]
+pub(crate) fn layer_norm(
+    x: &Node,
+    shape: &[usize],
+    weight: Option<&Node>,
+    bias: Option<&Node>,
+    eps: f64,
+) -> Result<Node> {
+    let op = "layer_norm";
+    let axes = trailing(op, x, shape)?;
+    let centred = x - &reduction::mean(op, x, Some(&axes), true)?;
+    let variance = reduction::mean(op, &(&centred * &centred), Some(&axes), true)?;
+    let normal = &centred / &(&variance + eps).sqrt();
+    scale_and_shift(op, normal, shape, weight, bias)
+}
+
+/// `x / √(mean(x²) + eps) · weight` over the trailing axes of `shape`.
+#[track_caller]
+pub(crate) fn rms_norm(x: &Node, shape: &[usize], weight: Option<&Node>, eps: f64) -> Result<Node> {
+    let op = "rms_norm";
+    let axes = trailing(op, x, shape)?;
+    let squares = reduction::mean(op, &(x * x), Some(&axes), true)?;
+    let normal = x / &(&squares + eps).sqrt();
+    scale_and_shift(op, normal, shape, weight, None)
+}

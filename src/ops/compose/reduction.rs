@@ -1,0 +1,126 @@
+//! Reductions composed from sum, product, maximum and minimum.
+
+use crate::dtype::{DType, Literal};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Node, ReduceKind};
+use crate::ops;
+use crate::ops::record::Dtypes;
+use crate::shape::{Shape, normalize_axes};
+use smallvec::SmallVec;
+
+/// Axes from the caller: `None` means all.
+pub(crate) type AxesArg<'a> = Option<&'a [isize]>;
+
+/// The axes as the node has them.
+pub(crate) fn resolve(op: &str, x: &Node, axes: AxesArg<'_>) -> Result<SmallVec<[usize; 6]>> {
+    match axes {
+        Some(axes) => normalize_axes(op, axes, x.shape()).map_err(|error| error.made_at("tensor", x.at())),
+        None => Ok((0..x.rank()).collect()),
+    }
+}
+
+fn signed(axes: &[usize]) -> SmallVec<[isize; 6]> {
+    axes.iter().map(|&axis| axis as isize).collect()
+}
+
+/// The number of elements that become one.
+fn extent(x: &Node, axes: &[usize]) -> usize {
+    axes.iter().map(|&axis| x.shape()[axis]).product()
+}
+
+fn need_float(op: &str, x: &Node) -> Result<()> {
+    if x.dtype().is_float() {
+        return Ok(());
+    }
+    let message = format!("{} is not {}: cast it first", x.dtype(), Dtypes::Float.describe());
+    Err(Error::new(ErrorKind::DType, op, message).made_at("tensor", x.at()))
+}
+
+/// A primitive reduction.
+#[track_caller]
+pub(crate) fn reduce(op: &str, kind: ReduceKind, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
+    match axes {
+        Some(axes) => x.reduce(op, kind, axes, keepdim),
+        None => x.reduce_all(op, kind),
+    }
+}
+
+/// The sum over the number of elements; NaN for none.
+#[track_caller]
+pub(crate) fn mean(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
+    need_float(op, x)?;
+    let axes = resolve(op, x, axes)?;
+    let sum = x.reduce(op, ReduceKind::Sum, &signed(&axes), keepdim)?;
+    Ok(&sum / extent(x, &axes) as f64)
+}
+
+/// The mean squared distance from the mean, with `n - correction` in place of `n`.
+#[track_caller]
+pub(crate) fn var(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdim: bool) -> Result<Node> {
+    need_float(op, x)?;
+    let axes = signed(&resolve(op, x, axes)?);
+    let count = extent(x, &resolve(op, x, Some(&axes))?) as f64;
+    let centre = mean(op, x, Some(&axes), true)?;
+    let away = x - &centre;
+    let squares = (&away * &away).reduce(op, ReduceKind::Sum, &axes, keepdim)?;
+    Ok(&squares / (count - correction).max(0.0))
+}
+
+/// The square root of [`var`].
+#[track_caller]
+pub(crate) fn std(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdim: bool) -> Result<Node> {
+    Ok(var(op, x, axes, correction, keepdim)?.sqrt())
+}
+
+/// The largest element as a shift for exponentials: no gradient, and 0 where it is not finite.
+#[track_caller]
+pub(super) fn shift(op: &str, x: &Node, axes: &[isize]) -> Result<Node> {
+    let largest = x.detach().reduce(op, ReduceKind::Max, axes, true)?;
+    let finite = largest.abs().lt(&largest.fill(f64::INFINITY));
+    Ok(largest.keep_where(&finite))
+}
+
+/// `ln Σ exp(x)`, without overflow.
+#[track_caller]
+pub(crate) fn logsumexp(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
+    need_float(op, x)?;
+    let axes = resolve(op, x, axes)?;
+    let signed_axes = signed(&axes);
+    if extent(x, &axes) == 0 {
+        // The sum of nothing is 0, its logarithm -inf.
+        return Ok(x.reduce(op, ReduceKind::Sum, &signed_axes, keepdim)?.ln());
+    }
+    let shift = shift(op, x, &signed_axes)?;
+    let sum = (x - &shift).exp().reduce(op, ReduceKind::Sum, &signed_axes, keepdim)?;
+    let shift = shift.reshaped(sum.shape());
+    Ok(&sum.ln() + &shift)
+}
+
+/// Whether any element is not zero (`any`), or every one (`all`).
+#[track_caller]
+pub(crate) fn any_or_all(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
+    let kind = if op == "any" { ReduceKind::Max } else { ReduceKind::Min };
+    reduce(op, kind, &x.cast(DType::Bool)?, axes, keepdim)
+}
+
+/// The position of the first largest (or smallest) element along one axis, or of all elements in row-major order.
+/// NaN counts as the one looked for, as in PyTorch.
+#[track_caller]
+pub(crate) fn arg(op: &str, kind: ReduceKind, x: &Node, axis: Option<isize>, keepdim: bool) -> Result<Node> {
+    let axes = match axis {
+        Some(axis) => resolve(op, x, Some(&[axis]))?,
+        None => resolve(op, x, None)?,
+    };
+    let signed_axes = signed(&axes);
+    let x = x.detach();
+    let best = x.reduce(op, kind, &signed_axes, true)?;
+    let mut hit = x.eq(&best);
+    if x.dtype().is_float() {
+        hit = Node::map(&ops::BITOR, &[&hit, &x.ne(&x)])?;
+    }
+    let positions = Node::positions(extent(&x, &axes))?;
+    let along: Shape = (0..x.rank()).map(|k| if axes.contains(&k) { x.shape()[k] } else { 1 }).collect();
+    let positions = positions.reshaped(&along).broadcast_to(x.shape())?;
+    let nowhere = Node::full(x.shape(), Literal::I64(i64::MAX))?;
+    positions.or_where_not(&hit, &nowhere).reduce(op, ReduceKind::Min, &signed_axes, keepdim)
+}

@@ -5,7 +5,11 @@ mod error;
 #[allow(dead_code)]
 mod lower;
 #[allow(dead_code)]
+pub mod memory;
+#[allow(dead_code)]
 mod ops;
+#[allow(dead_code)]
+pub mod runtime;
 pub mod shape;
 
 pub use error::{Error, ErrorKind, Result};

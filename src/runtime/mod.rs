@@ -1,0 +1,5 @@
+//! Where numbers are made: the threads that run a kernel's parts.
+
+pub(crate) mod threads;
+
+pub use threads::{set_threads, threads};

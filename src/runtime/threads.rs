@@ -1,0 +1,306 @@
+//! The threads, and how a job's parts are handed to them.
+//!
+//! A job is a closure and a number of parts. Caller and workers *claim* parts from one atomic word, so a worker the
+//! system has put aside holds nobody up unless it has already begun a part. Workers that found nothing spin
+//! for a moment and then park: the next job of a running program starts in a fraction of a microsecond, and an idle
+//! program takes no processor time.
+//!
+//! How many parts a job has is for its caller to decide, by the shape of the work and never by the number of
+//! threads: then results are the same bits for any number of threads.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::hint::spin_loop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// How long a thread with nothing to do stays awake.
+const AWAKE: Duration = Duration::from_micros(50);
+
+/// More threads than this are not started, whatever is asked for.
+const MOST_THREADS: usize = 1024;
+
+/// The threads in use; 0 until it is asked for the first time.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+static POOL: Pool = Pool::new();
+
+/// How many threads an operation may use, the calling one included.
+///
+/// The environment variable `ZITHER_THREADS` sets it; without it, it is the number of processors.
+///
+/// ```
+/// assert!(zither::runtime::threads() >= 1);
+/// ```
+pub fn threads() -> usize {
+    match THREADS.load(Relaxed) {
+        0 => {
+            let count = default_threads(std::env::var("ZITHER_THREADS").ok().as_deref());
+            THREADS.store(count, Relaxed);
+            count
+        }
+        count => count,
+    }
+}
+
+/// Sets how many threads an operation may use, the calling one included; 0 goes back to the default.
+///
+/// Results do not depend on it, only speed does.
+pub fn set_threads(count: usize) {
+    THREADS.store(count.min(MOST_THREADS), Relaxed);
+}
+
+/// The default for a value of `ZITHER_THREADS`; anything but a positive whole number counts as unset.
+fn default_threads(variable: Option<&str>) -> usize {
+    match variable.and_then(|text| text.trim().parse::<usize>().ok()) {
+        Some(count) if count > 0 => count.min(MOST_THREADS),
+        _ => thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS),
+    }
+}
+
+/// Runs `f(0)`, `f(1)` … `f(parts - 1)`, each once, in any order and on any of the threads; returns when all are done.
+///
+/// Decide `parts` by the shape of the work, never by the number of threads: then results do not depend on it.
+/// One part, or one thread, never touches the pool. A call from inside a part, or while another thread's job is on,
+/// runs its parts one after the other on the calling thread. A panic in a part comes out here, after all
+/// parts that were begun have ended (if several panic, that of the lowest part).
+pub(crate) fn parallel(parts: usize, f: &(dyn Fn(usize) + Sync)) {
+    if parts <= 1 || threads() == 1 {
+        return (0..parts).for_each(f);
+    }
+    POOL.run(threads(), parts, f);
+}
+
+/// Something on cache lines of its own: what one thread writes does not slow the readers of its neighbour.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// The workers and the job they are on.
+struct Pool {
+    /// The job's number (32 bits), how many claims it has (16) and the next to be taken (16).
+    word: Apart<AtomicU64>,
+    /// How many claims of the job are finished.
+    done: Apart<AtomicUsize>,
+    /// How many workers may join the job: those with a lower number.
+    helpers: AtomicUsize,
+    /// Read only by holders of an unfinished claim, written only while there is none.
+    job: UnsafeCell<Job>,
+    /// The panic of the lowest part that panicked.
+    panic: Mutex<Option<(usize, Box<dyn Any + Send>)>>,
+    /// The caller sleeps, and wants to be woken by the last claim.
+    caller_parked: AtomicBool,
+    caller: Mutex<Option<Thread>>,
+    /// Held by the one caller whose job is on.
+    workers: Mutex<Vec<Worker>>,
+}
+
+// SAFETY: `job` is the one field that is not `Sync` by itself. It is written by the holder of `workers` while no claim is
+// open (it waited for the last), and read only by those who hold a claim; the claim's atomic orders both.
+unsafe impl Sync for Pool {}
+
+/// What to run: claim `c` stands for the parts from `c * stride` up to the next claim's.
+#[derive(Clone, Copy)]
+struct Job {
+    f: &'static (dyn Fn(usize) + Sync),
+    parts: usize,
+    stride: usize,
+}
+
+struct Worker {
+    thread: Thread,
+    parked: Arc<AtomicBool>,
+}
+
+/// The most claims a job can have: they are counted in 16 bits.
+const MOST_CLAIMS: usize = 0xFFFF;
+
+/// The fields of the word.
+fn job_number(word: u64) -> u64 {
+    word >> 32
+}
+fn claims(word: u64) -> u64 {
+    word >> 16 & 0xFFFF
+}
+fn next_claim(word: u64) -> u64 {
+    word & 0xFFFF
+}
+
+impl Pool {
+    const fn new() -> Pool {
+        Pool {
+            word: Apart(AtomicU64::new(0)),
+            done: Apart(AtomicUsize::new(0)),
+            helpers: AtomicUsize::new(0),
+            job: UnsafeCell::new(Job { f: &|_| (), parts: 0, stride: 1 }),
+            panic: Mutex::new(None),
+            caller_parked: AtomicBool::new(false),
+            caller: Mutex::new(None),
+            workers: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Runs all parts on up to `threads` threads, the calling one included.
+    fn run(&'static self, threads: usize, parts: usize, f: &(dyn Fn(usize) + Sync)) {
+        let mut workers = match self.workers.try_lock() {
+            Ok(workers) => workers,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Another job is on: perhaps the very one this call comes from, so waiting for it could take for ever.
+            Err(TryLockError::WouldBlock) => return (0..parts).for_each(f),
+        };
+        let stride = parts.div_ceil(MOST_CLAIMS);
+        let claims = parts.div_ceil(stride);
+        let helpers = (threads - 1).min(claims - 1);
+        while workers.len() < helpers {
+            match self.hire(workers.len()) {
+                Some(worker) => workers.push(worker),
+                None => break, // the system gives no more threads: the caller does what they would have done
+            }
+        }
+        // SAFETY: only the lifetime changes. The reference is used by holders of a claim of this job, and this
+        // function does not return before the last claim is finished, so it never outlives `f`.
+        let f = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(f) };
+        // SAFETY: we hold `workers`, and the caller before us waited until every claim of its job was finished: nobody
+        // reads `job` until the word is stored below.
+        unsafe { *self.job.get() = Job { f, parts, stride } };
+        self.done.0.store(0, Relaxed);
+        self.helpers.store(helpers, Relaxed);
+        let job = (job_number(self.word.0.load(Relaxed)) + 1) & 0xFFFF_FFFF;
+        self.word.0.store(job << 32 | (claims as u64) << 16, SeqCst);
+        for worker in workers.iter().take(helpers) {
+            // Both sides are SeqCst: either we see the worker parked, or it sees the new word before it parks.
+            if worker.parked.load(SeqCst) && worker.parked.swap(false, SeqCst) {
+                worker.thread.unpark();
+            }
+        }
+        self.take_claims(job);
+        self.wait_for(claims);
+        let panic = locked(&self.panic).take();
+        drop(workers);
+        if let Some((_, payload)) = panic {
+            resume_unwind(payload);
+        }
+    }
+
+    /// Starts one more worker.
+    fn hire(&'static self, number: usize) -> Option<Worker> {
+        let parked = Arc::new(AtomicBool::new(false));
+        let its_parked = Arc::clone(&parked);
+        let name = format!("zither-{}", number + 1);
+        let handle = thread::Builder::new().name(name).spawn(move || self.work(number, &its_parked)).ok()?;
+        Some(Worker { thread: handle.thread().clone(), parked })
+    }
+
+    /// A worker's life: wait for a job, take what is left of it, and again.
+    fn work(&self, number: usize, parked: &AtomicBool) {
+        let mut seen = 0;
+        loop {
+            let is_new = || job_number(self.word.0.load(SeqCst)) != seen;
+            if !stay_awake_until(is_new) {
+                parked.store(true, SeqCst);
+                while !is_new() {
+                    thread::park();
+                    parked.store(true, SeqCst);
+                }
+                parked.store(false, SeqCst);
+            }
+            seen = job_number(self.word.0.load(SeqCst));
+            if number < self.helpers.load(Relaxed) {
+                self.take_claims(seen);
+            }
+        }
+    }
+
+    /// Takes and runs claims of a job until none is left.
+    fn take_claims(&self, job: u64) {
+        let mut word = self.word.0.load(Acquire);
+        while job_number(word) == job && next_claim(word) < claims(word) {
+            match self.word.0.compare_exchange_weak(word, word + 1, AcqRel, Acquire) {
+                Ok(_) => {
+                    self.run_claim(next_claim(word) as usize);
+                    // From here on the job may end, and another begin.
+                    if self.done.0.fetch_add(1, SeqCst) + 1 == claims(word) as usize {
+                        self.wake_caller();
+                    }
+                    word = self.word.0.load(Acquire);
+                }
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Runs the parts of a claim; a panic is kept for the caller.
+    fn run_claim(&self, claim: usize) {
+        // SAFETY: this claim is ours and not finished, so the job it belongs to stays; taking it read the word that was
+        // stored after the job, which orders the two.
+        let Job { f, parts, stride } = unsafe { *self.job.get() };
+        for part in claim * stride..parts.min((claim + 1) * stride) {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| f(part))) {
+                let mut panic = locked(&self.panic);
+                if panic.as_ref().is_none_or(|&(lowest, _)| part < lowest) {
+                    *panic = Some((part, payload));
+                }
+            }
+        }
+    }
+
+    /// The caller's wait for parts that workers have begun.
+    fn wait_for(&self, claims: usize) {
+        let all_done = || self.done.0.load(SeqCst) == claims;
+        if stay_awake_until(all_done) {
+            return;
+        }
+        *locked(&self.caller) = Some(thread::current());
+        self.caller_parked.store(true, SeqCst);
+        while !all_done() {
+            thread::park();
+        }
+        self.caller_parked.store(false, SeqCst);
+    }
+
+    fn wake_caller(&self) {
+        // Both sides are SeqCst: either we see the caller parked, or it sees all done before it parks.
+        if self.caller_parked.load(SeqCst)
+            && let Some(caller) = locked(&self.caller).as_ref()
+        {
+            caller.unpark();
+        }
+    }
+}
+
+/// A lock whose data stays sound whoever panicked while holding it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Watches for a short while: whether `it` came true in that time.
+fn stay_awake_until(it: impl Fn() -> bool) -> bool {
+    // A few microseconds of plain watching, which is what the next job of a busy program needs.
+    for _ in 0..20 {
+        for _ in 0..16 {
+            if it() {
+                return true;
+            }
+            spin_loop();
+        }
+    }
+    // Then let others have the processor between looks.
+    let start = Instant::now();
+    while start.elapsed() < AWAKE {
+        thread::yield_now();
+        for _ in 0..64 {
+            if it() {
+                return true;
+            }
+            spin_loop();
+        }
+    }
+    it()
+}
+
+#[cfg(test)]
+#[path = "threads_tests.rs"]
+mod tests;

@@ -1,0 +1,158 @@
+//! The pool under stress: every part runs once, whoever calls, however deep, whatever panics.
+
+use super::*;
+use std::collections::HashSet;
+
+/// A pool of the test's own (it lasts as long as the process).
+fn pool() -> &'static Pool {
+    Box::leak(Box::new(Pool::new()))
+}
+
+/// Asserts that every part ran once.
+fn check_each_once(parts: usize, run: impl FnOnce(&(dyn Fn(usize) + Sync))) {
+    let counts: Vec<AtomicUsize> = (0..parts).map(|_| AtomicUsize::new(0)).collect();
+    run(&|part| {
+        counts[part].fetch_add(1, Relaxed);
+    });
+    assert!(counts.iter().all(|count| count.load(Relaxed) == 1));
+}
+
+#[test]
+fn every_part_runs_once() {
+    let pool = pool();
+    for threads in [2, 3, 8] {
+        for parts in [1, 2, 3, 7, 64, 1000] {
+            check_each_once(parts, |f| pool.run(threads, parts, f));
+        }
+    }
+    check_each_once(0, |f| parallel(0, f));
+    check_each_once(1, |f| parallel(1, f));
+    check_each_once(17, |f| parallel(17, f));
+}
+
+#[test]
+fn more_parts_than_claims_run_once_too() {
+    for parts in [MOST_CLAIMS - 1, MOST_CLAIMS, MOST_CLAIMS + 1, 200_001] {
+        check_each_once(parts, |f| pool().run(2, parts, f));
+    }
+}
+
+#[test]
+fn one_part_stays_on_the_calling_thread() {
+    let caller = thread::current().id();
+    parallel(1, &|_| assert_eq!(thread::current().id(), caller));
+}
+
+#[test]
+fn workers_take_parts_too() {
+    let pool = pool();
+    let seen = Mutex::new(HashSet::new());
+    pool.run(3, 60, &|_| {
+        thread::sleep(Duration::from_millis(1));
+        seen.lock().unwrap().insert(thread::current().id());
+    });
+    assert!((2..=3).contains(&seen.lock().unwrap().len()), "{:?}", seen.lock().unwrap());
+}
+
+#[test]
+fn fewer_threads_leave_workers_asleep() {
+    let pool = pool();
+    pool.run(4, 4, &|_| thread::sleep(Duration::from_millis(2)));
+    let seen = Mutex::new(HashSet::new());
+    pool.run(2, 40, &|_| {
+        thread::sleep(Duration::from_millis(1));
+        seen.lock().unwrap().insert(thread::current().id());
+    });
+    assert!(seen.lock().unwrap().len() <= 2);
+}
+
+#[test]
+fn s0_10_11_many_small_jobs_from_several_threads_are_all_complete() {
+    let pool = pool();
+    thread::scope(|scope| {
+        for seed in 1..5usize {
+            scope.spawn(move || {
+                for round in 0..3000 {
+                    let parts = (round * seed) % 9 + 2;
+                    let sum = AtomicUsize::new(0);
+                    pool.run(3, parts, &|part| {
+                        sum.fetch_add(part + 1, Relaxed);
+                    });
+                    assert_eq!(sum.load(Relaxed), parts * (parts + 1) / 2);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn jobs_after_a_rest_wake_the_workers() {
+    let pool = pool();
+    for _ in 0..30 {
+        check_each_once(50, |f| pool.run(3, 50, f));
+        thread::sleep(Duration::from_micros(300));
+    }
+}
+
+#[test]
+fn a_caller_that_waits_long_is_woken() {
+    let pool = pool();
+    let caller = thread::current().id();
+    for _ in 0..20 {
+        check_each_once(4, |f| {
+            pool.run(4, 4, &|part| {
+                if thread::current().id() != caller {
+                    thread::sleep(Duration::from_millis(2));
+                }
+                f(part);
+            });
+        });
+    }
+}
+
+#[test]
+fn nested_calls_run_inside_their_part() {
+    let pool = pool();
+    let total = AtomicUsize::new(0);
+    pool.run(3, 20, &|_| {
+        let outer = thread::current().id();
+        pool.run(3, 20, &|_| {
+            assert_eq!(thread::current().id(), outer);
+            pool.run(3, 5, &|_| {
+                total.fetch_add(1, Relaxed);
+            });
+        });
+    });
+    assert_eq!(total.load(Relaxed), 2000);
+}
+
+#[test]
+fn a_panic_comes_out_after_all_parts_ended_and_the_pool_lives_on() {
+    let pool = pool();
+    for round in 0..50 {
+        let ended = AtomicUsize::new(0);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.run(3, 40, &|part| {
+                if part == 7 || part == 30 {
+                    resume_unwind(Box::new(format!("part {part} of round {round}")));
+                }
+                ended.fetch_add(1, Relaxed);
+            });
+        }));
+        let text = result.unwrap_err().downcast::<String>().unwrap();
+        assert_eq!(*text, format!("part 7 of round {round}"));
+        assert_eq!(ended.load(Relaxed), 38);
+        check_each_once(40, |f| pool.run(3, 40, f));
+    }
+}
+
+#[test]
+fn s0_12_the_thread_count_comes_from_the_environment() {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    assert_eq!(default_threads(Some("3")), 3);
+    assert_eq!(default_threads(Some(" 12 ")), 12);
+    assert_eq!(default_threads(Some("99999999")), MOST_THREADS);
+    for unset in [None, Some(""), Some("0"), Some("-2"), Some("many"), Some("1.5")] {
+        assert_eq!(default_threads(unset), processors, "{unset:?}");
+    }
+}

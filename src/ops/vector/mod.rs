@@ -7,8 +7,10 @@
 //! Records in `ops` write programs with [`Emit`]; nothing here knows of tensors, shapes or machines.
 
 mod emit;
+mod eval;
 
 pub(crate) use emit::Emit;
+pub(crate) use eval::eval;
 
 use crate::dtype::DType;
 
@@ -164,6 +166,13 @@ impl std::hash::Hash for LaneFn {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.name().hash(state);
     }
+}
+
+/// What can go wrong while a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// An integer was divided by zero.
+    DivideByZero,
 }
 
 /// One word of a program. Its position is the name of its value.

@@ -19,6 +19,8 @@ struct Inner {
     at: &'static Location<'static>,
     name: Option<Box<str>>,
     autograd: Autograd,
+    /// Decided when the op is called: an elementwise node merges into its consumer, anything else stands alone.
+    joins: bool,
     state: RwLock<State>,
     /// Held while the node is being executed, so that many readers execute it once.
     running: Mutex<()>,
@@ -101,8 +103,8 @@ impl Node {
         });
         if input_tracks {
             let stops = matches!(flow, Flow::Stops) || !dtype.is_float();
-            if !scope::grad_enabled() {
-                autograd.cut = Some(Cut { op: "no_grad", at });
+            if let Some(reason) = scope::paused() {
+                autograd.cut = Some(Cut { op: reason, at });
             } else if stops {
                 autograd.cut = Some(Cut { op: op.name(), at });
             } else {
@@ -154,9 +156,8 @@ impl Node {
     #[track_caller]
     pub(super) fn custom(op: Op, shape: Shape, dtype: DType, tracked: bool) -> Node {
         let at = scope::origin().unwrap_or_else(Location::caller);
-        let enabled = scope::grad_enabled();
-        let cut = (tracked && !enabled).then_some(Cut { op: "no_grad", at });
-        let autograd = Autograd { tracks: tracked && enabled, slot: None, cut };
+        let cut = scope::paused().filter(|_| tracked).map(|reason| Cut { op: reason, at });
+        let autograd = Autograd { tracks: tracked && cut.is_none(), slot: None, cut };
         Node::build(op, shape, dtype, at, None, autograd, None)
     }
 
@@ -169,8 +170,9 @@ impl Node {
         autograd: Autograd,
         buffer: Option<Buffer>,
     ) -> Node {
+        let joins = matches!(op, Op::Map { .. } | Op::Cast { .. } | Op::ConstFill(_) | Op::Arange | Op::Rand { .. });
         let state = RwLock::new(State { op, buffer });
-        Node(Arc::new(Inner { shape, dtype, at, name, autograd, state, running: Mutex::new(()) }))
+        Node(Arc::new(Inner { shape, dtype, at, name, autograd, joins, state, running: Mutex::new(()) }))
     }
 
     /// The sizes of the axes.
@@ -206,6 +208,11 @@ impl Node {
     /// Whether a gradient is wanted through this node.
     pub(crate) fn tracks(&self) -> bool {
         self.0.autograd.tracks
+    }
+
+    /// Whether the node's expression merges into its consumer's: decided when the op was called.
+    pub(crate) fn joins(&self) -> bool {
+        self.0.joins
     }
 
     /// Where `backward` leaves this node's gradient.

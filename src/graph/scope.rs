@@ -4,18 +4,30 @@ use std::cell::Cell;
 use std::panic::Location;
 
 thread_local! {
-    static GRAD: Cell<bool> = const { Cell::new(true) };
+    /// Why nothing is recorded; `None` when everything is.
+    static PAUSED: Cell<Option<&'static str>> = const { Cell::new(None) };
     static ORIGIN: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
-/// Whether new nodes of this thread remember how to be differentiated.
-pub(crate) fn grad_enabled() -> bool {
-    GRAD.get()
+/// Why new nodes of this thread do not remember how to be differentiated; `None` when they do.
+pub(super) fn paused() -> Option<&'static str> {
+    PAUSED.get()
 }
 
-/// Switches recording on or off for this thread and tells what it was.
-pub(crate) fn set_grad_enabled(enabled: bool) -> bool {
-    GRAD.replace(enabled)
+/// While this lives, nodes made by this thread do not record how to be differentiated.
+pub(crate) struct Pause(Option<&'static str>);
+
+impl Pause {
+    /// Recording stops, and `reason` will be named where a gradient is missed.
+    pub(crate) fn because(reason: &'static str) -> Pause {
+        Pause(PAUSED.replace(Some(reason)))
+    }
+}
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        PAUSED.set(self.0);
+    }
 }
 
 /// The line that new nodes belong to, if it is not their caller's.

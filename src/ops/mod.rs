@@ -52,6 +52,7 @@ pub(crate) mod random;
 pub(crate) mod record;
 pub(crate) mod vector;
 
+pub(crate) use node::accumulator;
 pub(crate) use record::{Grad, Primitive, Takes};
 
 macro_rules! primitives {

@@ -4,3 +4,6 @@ mod compute;
 mod moves;
 mod source;
 mod windows;
+
+pub(crate) use compute::same_dtype;
+pub(crate) use moves::whole_ranges;

@@ -139,7 +139,8 @@ impl Node {
     /// `value` wherever `condition` is 0. The condition may use only this node's axes.
     #[track_caller]
     pub(crate) fn masked(&self, condition: Expr, value: Literal) -> Result<Node> {
-        if let Some(axis) = condition.max_axis().filter(|&axis| axis >= self.rank()) {
+        if condition.rank() > self.rank() {
+            let axis = condition.rank() - 1;
             let message = format!("the condition uses axis {axis}, but shape {:?} has rank {}", self.shape(), self.rank());
             return Err(Error::new(ErrorKind::Axis, "mask", message).made_at("tensor", self.at()));
         }

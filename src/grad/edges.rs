@@ -1,0 +1,30 @@
+//! Which inputs of a node a gradient passes to.
+
+use crate::graph::{Movement, Node, Op};
+use crate::ops::{Grad, Takes};
+use smallvec::SmallVec;
+
+/// The inputs through which a small change of theirs changes the node.
+pub(super) fn of(node: &Node) -> SmallVec<[Node; 3]> {
+    if !node.dtype().is_float() {
+        return SmallVec::new();
+    }
+    let mut inputs: SmallVec<[Node; 3]> = node.with_op(|op| match op {
+        Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => SmallVec::new(),
+        Op::View { movement: Movement::Detach, .. } => SmallVec::new(),
+        Op::View { movement: Movement::Custom(vjp), .. } => vjp.inputs().into(),
+        Op::View { input, .. } | Op::Contiguous { input } | Op::Cast { input } | Op::Reduce { input, .. } => {
+            SmallVec::from_elem(input.clone(), 1)
+        }
+        Op::Map { primitive, inputs } => match (primitive.grad, primitive.takes) {
+            (Grad::None(_), _) => SmallVec::new(),
+            (Grad::Rules(_) | Grad::Zero, Takes::Same(_)) => inputs.clone(),
+            (Grad::Rules(_) | Grad::Zero, Takes::Choice) => inputs[1..].into(),
+        },
+        Op::Concat { inputs, .. } | Op::Closure { inputs, .. } => inputs.iter().cloned().collect(),
+        Op::Gather { input, .. } => SmallVec::from_elem(input.clone(), 1),
+        Op::ScatterAdd { source, .. } => SmallVec::from_elem(source.clone(), 1),
+    });
+    inputs.retain(|input| input.dtype().is_float());
+    inputs
+}

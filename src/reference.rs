@@ -1,0 +1,159 @@
+//! The naive evaluator: slow, obvious, the judge.
+//!
+//! Every node becomes a list of values, one at a time, by the meaning in its record. When a fast path disagrees, this is right.
+
+use crate::dtype::{DType, Literal};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Node, Op, ReduceKind, topological};
+use crate::ops::random;
+use crate::shape::{Read, Shape, View, index_to_position, ordinal_to_index, row_major_strides};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// The values of a node in row-major order, computed one by one from what it is made of.
+pub(crate) fn evaluate(node: &Node) -> Result<Vec<Literal>> {
+    let order = topological(std::slice::from_ref(node), Node::inputs);
+    let mut values: HashMap<usize, Vec<Literal>> = HashMap::new();
+    for node in &order {
+        let result = value(node, &values)?;
+        values.insert(node.id(), result);
+    }
+    Ok(values.remove(&node.id()).expect("the last of the order"))
+}
+
+/// Every index of a shape, row-major.
+fn indices(shape: &[usize]) -> impl Iterator<Item = Shape> {
+    let shape = Shape::from_slice(shape);
+    (0..shape.iter().product()).map(move |ordinal| ordinal_to_index(ordinal, &shape))
+}
+
+fn position(index: &[usize], shape: &[usize]) -> usize {
+    index_to_position(index, &row_major_strides(shape)) as usize
+}
+
+fn value(node: &Node, values: &HashMap<usize, Vec<Literal>>) -> Result<Vec<Literal>> {
+    if let Some(buffer) = node.buffer() {
+        return Ok((0..buffer.len()).map(|k| buffer.literal(k)).collect());
+    }
+    let of = |input: &Node| &values[&input.id()];
+    node.with_op(|op| match op {
+        Op::Buffer | Op::Executed | Op::Closure { .. } => unreachable!("{} has its numbers", op.name()),
+        Op::Input => {
+            let message = format!("\"{}\" was never given", node.name().unwrap_or_default());
+            Err(Error::new(ErrorKind::Input, "input", message))
+        }
+        Op::ConstFill(literal) => Ok(vec![*literal; node.len()]),
+        Op::Arange => Ok((0..node.len() as i64).map(Literal::I64).collect()),
+        Op::Rand { seed, stream, word } => {
+            let bits = |k| Literal::U32(random::philox(*seed, *stream, k as u64)[usize::from(*word)]);
+            Ok((0..node.len()).map(bits).collect())
+        }
+        Op::View { base, view, .. } => Ok(read_view(view, values.get(&base.id()), base)),
+        Op::Contiguous { input } => Ok(of(input).clone()),
+        Op::Map { primitive, inputs } => (0..node.len())
+            .map(|k| {
+                let operands: SmallVec<[Literal; 3]> = inputs.iter().map(|input| of(input)[k]).collect();
+                primitive.apply(&operands).ok_or_else(|| division_by_zero(primitive.name, node))
+            })
+            .collect(),
+        Op::Cast { input } => Ok(of(input).iter().map(|literal| literal.cast(node.dtype())).collect()),
+        Op::Reduce { kind, input, axes, .. } => Ok(reduce(*kind, of(input), input, axes, node.len())),
+        Op::Concat { inputs, axis } => Ok(concat(inputs, *axis, node.shape(), of)),
+        Op::Gather { input, index, axis } => indices(node.shape())
+            .zip(of(index))
+            .map(|(mut at, literal)| {
+                at[*axis] = wrap_index("gather", *literal, input.shape()[*axis], node)?;
+                Ok(of(input)[position(&at, input.shape())])
+            })
+            .collect(),
+        Op::ScatterAdd { index, source, axis } => {
+            let mut out = vec![Literal::zero(node.dtype()); node.len()];
+            for (k, mut at) in indices(source.shape()).enumerate() {
+                at[*axis] = wrap_index("scatter_add", of(index)[k], node.shape()[*axis], node)?;
+                let place = &mut out[position(&at, node.shape())];
+                *place = crate::ops::ADD.apply(&[*place, of(source)[k]]).expect("a sum has no fault");
+            }
+            Ok(out)
+        }
+    })
+}
+
+/// The elements of a view. Its base may have been evaluated on the way, or have its numbers.
+fn read_view(view: &View, base_values: Option<&Vec<Literal>>, base: &Node) -> Vec<Literal> {
+    let buffer = base.buffer();
+    let base_value = |k: usize| match (base_values, &buffer) {
+        (Some(values), _) => values[k],
+        (None, Some(buffer)) => buffer.literal(k),
+        (None, None) => unreachable!("the base stands behind the view"),
+    };
+    let element = |index: Shape| match view.read(&index) {
+        Read::At(k) => base_value(k),
+        Read::Default(literal) => literal,
+    };
+    indices(&view.shape()).map(element).collect()
+}
+
+fn reduce(kind: ReduceKind, values: &[Literal], input: &Node, axes: &[usize], len: usize) -> Vec<Literal> {
+    let mut groups: Vec<Vec<Literal>> = vec![Vec::new(); len];
+    let kept: Vec<usize> = (0..input.rank()).filter(|axis| !axes.contains(axis)).collect();
+    let kept_shape: Shape = kept.iter().map(|&axis| input.shape()[axis]).collect();
+    for (index, value) in indices(input.shape()).zip(values) {
+        let at: Shape = kept.iter().map(|&axis| index[axis]).collect();
+        groups[position(&at, &kept_shape)].push(*value);
+    }
+    groups.iter().map(|group| fold(kind, group, input.dtype())).collect()
+}
+
+/// One group to one value. Floats are added and multiplied in f64 and rounded once.
+fn fold(kind: ReduceKind, group: &[Literal], dtype: DType) -> Literal {
+    let best = |better: fn(f64, f64) -> bool, start: Literal| {
+        let wins = |a: Literal, b: Literal| match (a.to_integer(), b.to_integer()) {
+            (Some(a), Some(b)) => if better(1.0, 0.0) { b > a } else { b < a },
+            _ => b.to_f64().is_nan() || (!a.to_f64().is_nan() && better(b.to_f64(), a.to_f64())),
+        };
+        group.iter().fold(start, |a, &b| if wins(a, b) { b } else { a })
+    };
+    match kind {
+        ReduceKind::Sum if dtype.is_float() => Literal::from_f64(dtype, group.iter().map(|x| x.to_f64()).sum::<f64>() + 0.0),
+        ReduceKind::Prod if dtype.is_float() => Literal::from_f64(dtype, group.iter().map(|x| x.to_f64()).product()),
+        ReduceKind::Sum => integer_fold(dtype, group, 0, i128::wrapping_add),
+        ReduceKind::Prod => integer_fold(dtype, group, 1, i128::wrapping_mul),
+        ReduceKind::Max => best(|a, b| a > b, Literal::lowest(dtype)),
+        ReduceKind::Min => best(|a, b| a < b, Literal::highest(dtype)),
+    }
+}
+
+fn integer_fold(dtype: DType, group: &[Literal], start: i128, f: fn(i128, i128) -> i128) -> Literal {
+    let values = group.iter().map(|x| x.to_integer().expect("an integer"));
+    Literal::from_integer(dtype, values.fold(start, f))
+}
+
+fn concat<'a>(inputs: &[Node], axis: usize, shape: &[usize], of: impl Fn(&Node) -> &'a Vec<Literal>) -> Vec<Literal> {
+    let element = |mut index: Shape| {
+        let mut which = 0;
+        while index[axis] >= inputs[which].shape()[axis] {
+            index[axis] -= inputs[which].shape()[axis];
+            which += 1;
+        }
+        of(&inputs[which])[position(&index, inputs[which].shape())]
+    };
+    indices(shape).map(element).collect()
+}
+
+/// An index below zero counts from the end; one outside is an error.
+fn wrap_index(op: &str, literal: Literal, size: usize, node: &Node) -> Result<usize> {
+    let index = literal.to_integer().expect("an index is an integer");
+    let wrapped = if index < 0 { index + size as i128 } else { index };
+    usize::try_from(wrapped).ok().filter(|&k| k < size).ok_or_else(|| index_out_of_range(op, index as i64, size, node))
+}
+
+/// The error of a run that met an index outside its axis.
+pub(crate) fn index_out_of_range(op: &str, index: i64, size: usize, node: &Node) -> Error {
+    let message = format!("index {index} is out of range for an axis of {size}: use -{size} to {}", size as i64 - 1);
+    Error::new(ErrorKind::Index, op, message).made_at("result", node.at())
+}
+
+/// The error of a run that divided an integer by zero.
+pub(crate) fn division_by_zero(op: &str, node: &Node) -> Error {
+    Error::new(ErrorKind::Value, op, "an integer was divided by zero").made_at("result", node.at())
+}

@@ -71,6 +71,8 @@ fn s2_13_reshape_keeps_the_data_where_strides_allow() {
     assert!(reshaped.strided_index().eq(0..12));
     let transposed = layout.transpose(0, 1).unwrap();
     assert!(transposed.reshape(&[12]).is_none());
+    let swapped = Layout::contiguous(&[3, 2, 2, 2]).permute(&[1, 2, 3, 0]).unwrap();
+    assert_eq!(swapped.reshape(&[8, 3]).unwrap().strides(), [1, 8]);
     let split = transposed.reshape(&[3, 1, 2, 2]).unwrap();
     assert!(split.strided_index().eq(transposed.strided_index()));
 }

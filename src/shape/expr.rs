@@ -8,6 +8,9 @@ mod range;
 mod simplify;
 mod sum;
 
+#[cfg(test)]
+mod tests;
+
 use smallvec::SmallVec;
 use std::sync::Arc;
 

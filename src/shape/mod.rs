@@ -9,6 +9,9 @@ mod layout;
 mod size;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 pub use expr::Expr;
 pub use layout::{Layout, StridedIndex, index_to_position, ordinal_to_index};
 pub use view::{Read, View};

@@ -187,12 +187,12 @@ fn divide(sum: Sum, k: i64, bounds: &[usize]) -> Option<Expr> {
             return Some(quotient.into_expr());
         }
     }
-    if let [(Expr::Div(x, j), 1)] = rest.terms.as_slice() {
-        if let (Expr::Const(j @ 1..), 0) = (&**j, rest.constant) {
-            let inner = divide(Sum::of(x), j.checked_mul(k)?, bounds)?;
-            quotient.add(&Sum::of(&inner), 1);
-            return Some(quotient.into_expr());
-        }
+    if let [(Expr::Div(x, j), 1)] = rest.terms.as_slice()
+        && let (Expr::Const(j @ 1..), 0) = (&**j, rest.constant)
+    {
+        let inner = divide(Sum::of(x), j.checked_mul(k)?, bounds)?;
+        quotient.add(&Sum::of(&inner), 1);
+        return Some(quotient.into_expr());
     }
     // A constant between -k and k is shorter left alone.
     if sum.constant.unsigned_abs() < k.unsigned_abs() {

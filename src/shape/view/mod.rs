@@ -10,7 +10,12 @@ mod reshape;
 mod substitute;
 
 #[cfg(test)]
+mod facts;
+#[cfg(test)]
 mod model;
+
+#[cfg(test)]
+pub(crate) use model::Random;
 
 pub(crate) use access::Position;
 

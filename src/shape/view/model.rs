@@ -120,7 +120,7 @@ fn movement(view: &View, model: &Model, random: &mut Random, history: &mut Strin
             let mut new = shape.clone();
             let axis = random.below(rank + 1);
             if axis < rank && shape[axis] > 1 && random.chance(2) {
-                let divisors: Vec<usize> = (1..=shape[axis]).filter(|d| shape[axis] % d == 0).collect();
+                let divisors: Vec<usize> = (1..=shape[axis]).filter(|d| shape[axis].is_multiple_of(*d)).collect();
                 let inner = divisors[random.below(divisors.len())];
                 new[axis] /= inner;
                 new.insert(axis + 1, inner);
@@ -199,7 +199,7 @@ fn factors(count: usize, random: &mut Random) -> Shape {
     let mut rest = count;
     let mut sizes = Shape::new();
     while rest > 1 || random.chance(4) {
-        let divisors: Vec<usize> = (1..=rest.max(1)).filter(|d| rest % d == 0).collect();
+        let divisors: Vec<usize> = (1..=rest.max(1)).filter(|d| rest.is_multiple_of(*d)).collect();
         let size = divisors[random.below(divisors.len())];
         sizes.push(size);
         rest /= size;

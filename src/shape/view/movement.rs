@@ -78,7 +78,9 @@ impl View {
         }
         let old = self.shape();
         let sizes = old.iter().zip(padding);
-        let shape = sizes.map(|(size, (before, after))| size.checked_add(*before)?.checked_add(*after));
+        let shape = sizes
+            .map(|(size, (before, after))| size.checked_add(*before)?.checked_add(*after))
+            .map(|size| size.filter(|&size| isize::try_from(size).is_ok()));
         let shape = shape.collect::<Option<Shape>>()?;
         if shape.contains(&0) {
             return Some(View::contiguous(&shape));

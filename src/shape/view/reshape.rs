@@ -19,8 +19,8 @@ impl View {
         if old.as_slice() == shape {
             return Some(self.clone());
         }
-        if shape.contains(&0) {
-            return old.contains(&0).then(|| View::contiguous(shape));
+        if old.contains(&0) || shape.contains(&0) {
+            return (old.contains(&0) && shape.contains(&0)).then(|| View::contiguous(shape));
         }
         if let View::Linear { strides, offset, .. } = self {
             let strides = reshape_strides(&old, strides, shape)?;

@@ -55,10 +55,9 @@ impl View {
                 match border(&sizes, padding, map)? {
                     Border::All => Some(View::constant(&map.shape, *default)),
                     Border::Stays(inside) => {
-                        let map = within(map, padding, &inside)?;
-                        let ends = inside.iter().zip(&map.whole);
-                        let padding: Vec<_> = ends.map(|((start, end), size)| (*start, size - end)).collect();
-                        inner.mapped(&map.inside)?.pad(&padding, *default)
+                        let ends = inside.iter().zip(&map.shape);
+                        let border: Vec<_> = ends.map(|((start, end), size)| (*start, size - end)).collect();
+                        inner.mapped(&within(map, padding, &inside)?)?.pad(&border, *default)
                     }
                     Border::Condition => self.substituted(&map.shape, &map.exprs()),
                 }
@@ -195,12 +194,7 @@ fn border(sizes: &[usize], padding: &[(usize, usize)], map: &Map) -> Option<Bord
 }
 
 /// A map cut down to the inside of a border.
-struct Within {
-    inside: Map,
-    whole: Shape,
-}
-
-fn within(map: &Map, padding: &[(usize, usize)], inside: &[(usize, usize)]) -> Option<Within> {
+fn within(map: &Map, padding: &[(usize, usize)], inside: &[(usize, usize)]) -> Option<Map> {
     let mut axes = map.axes.clone();
     for (axis, (before, _)) in axes.iter_mut().zip(padding) {
         axis.offset = axis.offset.checked_sub(i64::try_from(*before).ok()?)?;
@@ -209,5 +203,5 @@ fn within(map: &Map, padding: &[(usize, usize)], inside: &[(usize, usize)]) -> O
         }
     }
     let shape = inside.iter().map(|(start, end)| end - start).collect();
-    Some(Within { inside: Map { shape, axes }, whole: map.shape.clone() })
+    Some(Map { shape, axes })
 }

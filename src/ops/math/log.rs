@@ -76,16 +76,10 @@ pub(crate) fn log2(e: &mut Emit, x: Val) -> Val {
 pub(crate) fn log10(e: &mut Emit, x: Val) -> Val {
     use std::f32::consts as f32s;
     use std::f64::consts as f64s;
-    let log10e = by_lane(
-        x.lane,
-        (f64::from(f32s::LOG10_E), -1.0103049952192578e-08),
-        (f64s::LOG10_E, 1.098319650216765e-17),
-    );
-    let log10_2 = by_lane(
-        x.lane,
-        (f64::from(f32s::LOG10_2), -1.432098883924482e-08),
-        (f64s::LOG10_2, -2.8037281277851704e-18),
-    );
+    let log10e =
+        by_lane(x.lane, (f64::from(f32s::LOG10_E), -1.0103049952192578e-08), (f64s::LOG10_E, 1.098319650216765e-17));
+    let log10_2 =
+        by_lane(x.lane, (f64::from(f32s::LOG10_2), -1.432098883924482e-08), (f64s::LOG10_2, -2.8037281277851704e-18));
     log_to_base(e, x, log10e, log10_2)
 }
 

@@ -15,12 +15,16 @@ mod log;
 mod pow;
 mod trig;
 
-pub(crate) use erf::erf;
-pub(crate) use exp::{exp, exp2, expm1};
-pub(crate) use hyperbolic::{sigmoid, tanh};
-pub(crate) use log::{ln, log1p, log2, log10};
-pub(crate) use pow::pow;
-pub(crate) use trig::{cos, sin, tan};
+// Each is named by the record of its op, as that is written.
+#[allow(unused_imports)]
+pub(crate) use {
+    erf::erf,
+    exp::{exp, exp2, expm1},
+    hyperbolic::{sigmoid, tanh},
+    log::{ln, log1p, log2, log10},
+    pow::pow,
+    trig::{cos, sin, tan},
+};
 
 use super::vector::{Emit, Lane, Val};
 

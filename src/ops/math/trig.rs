@@ -35,8 +35,7 @@ pub(super) const COS_F64: [f64; 6] = [
 
 /// π/2 in three parts, each the nearest to what the ones before leave.
 const HALF_PI_F32: [f64; 3] = [std::f32::consts::FRAC_PI_2 as f64, -4.371138828673793e-08, -1.7151245100058819e-15];
-pub(super) const HALF_PI_F64: [f64; 3] =
-    [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
+pub(super) const HALF_PI_F64: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
 
 /// Sine.
 pub(crate) fn sin(e: &mut Emit, x: Val) -> Val {

@@ -1,5 +1,9 @@
-//! Where numbers are made: the threads that run a kernel's parts.
+//! Running a plan: buffers, threads, kernels in order.
 
+mod execute;
+mod run;
+mod structural;
 pub(crate) mod threads;
 
+pub(crate) use execute::{execute, read};
 pub use threads::{set_threads, threads};

@@ -11,6 +11,7 @@ pub(crate) struct Emit {
     known: HashMap<Word, Val>,
 }
 
+#[allow(clippy::wrong_self_convention)] // `to_` and `from_` name the word, self is the writer
 #[allow(dead_code)] // the whole vocabulary is here, whether or not an op uses each word yet
 impl Emit {
     /// An empty program.
@@ -24,10 +25,10 @@ impl Emit {
     }
 
     fn word(&mut self, word: Word, lane: Lane) -> Val {
-        if let Some(&known) = self.known.get(&word) {
-            if known.lane == lane {
-                return known;
-            }
+        if let Some(&known) = self.known.get(&word)
+            && known.lane == lane
+        {
+            return known;
         }
         let val = Val { id: self.words.len() as u32, lane };
         self.words.push((word, lane));

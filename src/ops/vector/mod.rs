@@ -10,6 +10,7 @@ mod emit;
 mod eval;
 
 pub(crate) use emit::Emit;
+#[allow(unused_imports)] // the tests' judge; the reference evaluator will read it too
 pub(crate) use eval::eval;
 
 use crate::dtype::DType;

@@ -1,0 +1,192 @@
+//! Powers of e and of 2.
+//!
+//! `x = n ln 2 + r` with `|r| ≤ ln 2 / 2`: a polynomial gives `e^r`, and `2^n` is put together in the exponent bits.
+//! `n` comes from adding a number so large that its last bit is worth 1: the sum is rounded to an integer, which then
+//! stands in the low bits of the sum.
+
+use super::{by_lane, clamp, integer_lane, mantissa_bits, polynomial};
+use crate::ops::vector::{Emit, Lane, Val};
+
+/// `(e^r - 1 - r) / r²` on |r| ≤ 0.3473. Degree 4 for f32, error 2^-25.8 of `expm1`, 2^-27.8 of `exp`.
+const EXP_F32: [f64; 5] =
+    [0.4999999701976776, 0.16666541993618011, 0.04166720435023308, 0.008366646245121956, 0.0013882515486329794];
+
+/// The same for f64, degree 9, error 2^-56.2 of `exp`.
+const EXP_F64: [f64; 10] = [
+    0.500000000000001,
+    0.16666666666666674,
+    0.041666666666519775,
+    0.008333333333322037,
+    0.0013888888948496267,
+    0.00019841269887110348,
+    2.4801486563471478e-05,
+    2.7557241750305074e-06,
+    2.7632942641482864e-07,
+    2.511027050068687e-08,
+];
+
+/// The same for f64, degree 10, error 2^-60 of `expm1`.
+const EXPM1_F64: [f64; 11] = [
+    0.5,
+    0.16666666666666677,
+    0.041666666666666505,
+    0.008333333333321513,
+    0.0013888888888963515,
+    0.0001984126988647746,
+    2.4801587171031725e-05,
+    2.7557243804012375e-06,
+    2.7557403297718023e-07,
+    2.510919519845611e-08,
+    2.08753197497153e-09,
+];
+
+/// `(2^r - 1) / r` on |r| ≤ 1/2. Degree 5 for f32, error 2^-26.1 of `exp2`.
+const EXP2_F32: [f64; 6] = [
+    std::f32::consts::LN_2 as f64,
+    0.24022650718688965,
+    0.05550297349691391,
+    0.009618030861020088,
+    0.0013410000829026103,
+    0.00015469732170458883,
+];
+
+/// The same for f64, degree 10, error 2^-55 of `exp2`, nearly all of it from rounding ln 2.
+pub(super) const EXP2_F64: [f64; 11] = [
+    std::f64::consts::LN_2,
+    0.2402265069591013,
+    0.055504108664820084,
+    0.00961812910759412,
+    0.0013333558146774692,
+    0.00015403530457112495,
+    1.5252733493093997e-05,
+    1.321543528200449e-06,
+    1.017819957548021e-07,
+    7.073783313775962e-09,
+    4.434771905632201e-10,
+];
+
+/// e to the power `x`.
+pub(crate) fn exp(e: &mut Emit, x: Val) -> Val {
+    let (low, high) = by_lane(x.lane, (-104.0, 89.0), (-746.0, 710.0)); // beyond: 0 and infinity
+    let x = clamp(e, x, low, high);
+    exp_within(e, x)
+}
+
+/// e to the power `x`, for `x` from where the result rounds to 0 to where it overflows.
+pub(super) fn exp_within(e: &mut Emit, x: Val) -> Val {
+    let (n, r) = reduce(e, x, two_halves_bias(x.lane));
+    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
+    let one = e.float(x.lane, 1.0);
+    let power = e.add(tail, one);
+    scale_in_two_halves(e, power, n)
+}
+
+/// 2 to the power `x`.
+pub(crate) fn exp2(e: &mut Emit, x: Val) -> Val {
+    let (low, high) = by_lane(x.lane, (-151.0, 128.0), (-1076.0, 1024.0));
+    let x = clamp(e, x, low, high);
+    let magic = integer_magic(x.lane, two_halves_bias(x.lane));
+    let magic = e.float(x.lane, magic);
+    let sum = e.add(x, magic);
+    let n = e.sub(sum, magic);
+    let r = e.sub(x, n);
+    let power = exp2_reduced(e, r, by_lane(x.lane, &EXP2_F32, &EXP2_F64));
+    scale_in_two_halves(e, power, sum)
+}
+
+/// `e^x - 1`, exact to the last bits near 0.
+pub(crate) fn expm1(e: &mut Emit, x: Val) -> Val {
+    let lane = x.lane;
+    let (low, high) = by_lane(lane, (-20.0, 89.0), (-45.0, 710.0)); // beyond: -1 and infinity
+    let within = clamp(e, x, low, high);
+    // Half the result, since 2^n alone may overflow where the result does not.
+    let (n, r) = reduce(e, within, exponent_bias(lane) - 1);
+    let tail = expm1_reduced(e, r, by_lane(lane, &EXP_F32, &EXPM1_F64));
+    let scale = power_of_two(e, n);
+    let half = e.float(lane, 0.5);
+    let rest = e.sub(scale, half);
+    let result = e.fma(scale, tail, rest);
+    let result = e.add(result, result);
+    // Tiny arguments are their own result: keeps denormals whole and the sign of zero.
+    let size = e.abs(x);
+    let tiny = e.float(lane, by_lane(lane, 2f64.powi(-26), 2f64.powi(-55)));
+    let is_tiny = e.lt(size, tiny);
+    e.select(is_tiny, x, result)
+}
+
+/// `e^x - 1` for `x ≤ 0` no further down than -80 or so. Zero may lose its sign.
+pub(super) fn expm1_not_above_zero(e: &mut Emit, x: Val) -> Val {
+    let (n, r) = reduce(e, x, exponent_bias(x.lane));
+    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXPM1_F64));
+    let scale = power_of_two(e, n);
+    let one = e.float(x.lane, 1.0);
+    let rest = e.sub(scale, one);
+    e.fma(scale, tail, rest)
+}
+
+/// `2^r` for |r| ≤ 1/2, by coefficients of `(2^r - 1) / r`.
+pub(super) fn exp2_reduced(e: &mut Emit, r: Val, coefficients: &[f64]) -> Val {
+    let slope = polynomial(e, r, coefficients);
+    let one = e.float(r.lane, 1.0);
+    e.fma(r, slope, one)
+}
+
+/// `e^r - 1` for |r| ≤ ln 2 / 2, by coefficients of `(e^r - 1 - r) / r²`.
+fn expm1_reduced(e: &mut Emit, r: Val, coefficients: &[f64]) -> Val {
+    let curve = polynomial(e, r, coefficients);
+    let square = e.mul(r, r);
+    e.fma(square, curve, r)
+}
+
+/// `x = n ln 2 + r`: a float whose low bits are the integer `n + bias`, and `r`.
+fn reduce(e: &mut Emit, x: Val, bias: i64) -> (Val, Val) {
+    use std::f64::consts::LOG2_E;
+    let lane = x.lane;
+    let ln2 = by_lane(lane, f64::from(std::f32::consts::LN_2), std::f64::consts::LN_2);
+    let ln2_rest = by_lane(lane, -1.9046542121259336e-09, 2.3190468138462996e-17);
+    let magic = e.float(lane, integer_magic(lane, bias));
+    let log2e = e.float(lane, LOG2_E);
+    let sum = e.fma(x, log2e, magic);
+    let n = e.sub(sum, magic);
+    let minus_ln2 = e.float(lane, -ln2);
+    let r = e.fma(n, minus_ln2, x);
+    let minus_rest = e.float(lane, -ln2_rest);
+    (sum, e.fma(n, minus_rest, r))
+}
+
+/// The bias of a float's exponent.
+fn exponent_bias(lane: Lane) -> i64 {
+    by_lane(lane, 127, 1023)
+}
+
+/// The bias with which an integer splits into two biased exponents, for [`scale_in_two_halves`].
+pub(super) fn two_halves_bias(lane: Lane) -> i64 {
+    2 * exponent_bias(lane)
+}
+
+/// Adding this to a float rounds it to an integer; the sum's low bits are that integer plus `bias`.
+pub(super) fn integer_magic(lane: Lane, bias: i64) -> f64 {
+    1.5 * 2f64.powi(mantissa_bits(lane) as i32) + bias as f64
+}
+
+/// `2^n` from a sum that carries `n` plus the exponent's bias in its low bits; `n` within the normal range.
+pub(super) fn power_of_two(e: &mut Emit, sum: Val) -> Val {
+    let bits = e.bits(sum);
+    let exponent = e.shl(bits, mantissa_bits(sum.lane));
+    e.from_bits(exponent)
+}
+
+/// `x · 2^n` from a sum that carries `n` plus twice the exponent's bias. Two factors reach the denormals and infinity,
+/// and only the second product rounds.
+pub(super) fn scale_in_two_halves(e: &mut Emit, x: Val, sum: Val) -> Val {
+    debug_assert_eq!(integer_lane(x.lane), integer_lane(sum.lane));
+    let shift = mantissa_bits(x.lane);
+    let bits = e.bits(sum);
+    let half = e.shr(bits, 1);
+    let other = e.sub(bits, half);
+    let half = e.shl(half, shift);
+    let other = e.shl(other, shift);
+    let (half, other) = (e.from_bits(half), e.from_bits(other));
+    let x = e.mul(x, half);
+    e.mul(x, other)
+}

@@ -1,0 +1,36 @@
+//! From wishes to numbers: the whole way, as a list of steps.
+
+use super::run;
+use crate::error::Result;
+use crate::graph::Node;
+use crate::memory::Buffer;
+use crate::schedule;
+
+/// Makes sure that the numbers of every wanted node (of a view: of its base) are there.
+///
+/// Many threads may ask for the same nodes at once; one of them executes, the others wait.
+pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
+    let mut bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
+    bases.retain(|node| node.buffer().is_none());
+    if bases.is_empty() {
+        return Ok(());
+    }
+    // Locks are taken in one order everywhere, so that two requests never wait for each other.
+    bases.sort_by_key(Node::id);
+    bases.dedup();
+    let _running: Vec<_> = bases.iter().map(Node::lock_running).collect();
+    let missing: Vec<Node> = bases.iter().filter(|node| node.buffer().is_none()).cloned().collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let plan = schedule::plan(&missing)?;
+    run::run(&plan)
+}
+
+/// The numbers of a node, dense and row-major.
+pub(crate) fn read(node: &Node) -> Result<Buffer> {
+    let (base, view) = node.base_and_view();
+    let dense = if view.is_contiguous() && base.len() == node.len() { base } else { node.contiguous() };
+    execute(std::slice::from_ref(&dense))?;
+    Ok(dense.buffer().expect("executed"))
+}

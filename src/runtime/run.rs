@@ -1,0 +1,110 @@
+//! Runs the kernels of a plan and hands the results to their nodes.
+
+use super::structural;
+use super::threads::parallel;
+use crate::codegen;
+use crate::error::{Error, Result};
+use crate::graph::Node;
+use crate::lower;
+use crate::memory::Buffer;
+use crate::ops::vector::Fault;
+use crate::reference::division_by_zero;
+use crate::schedule::{Kernel, MapReduce, Plan, Work};
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+/// The buffers of one run, each kept until its last reader is done.
+struct Live {
+    buffers: HashMap<usize, Buffer>,
+    readers: HashMap<usize, usize>,
+}
+
+impl Live {
+    fn get(&self, node: &Node) -> Buffer {
+        let buffer = self.buffers.get(&node.id()).cloned().or_else(|| node.buffer());
+        buffer.expect("a kernel's reads are made before it runs")
+    }
+
+    fn release(&mut self, node: &Node) {
+        if let Some(left) = self.readers.get_mut(&node.id()) {
+            *left -= 1;
+            if *left == 0 {
+                self.buffers.remove(&node.id());
+            }
+        }
+    }
+}
+
+/// Runs every kernel. Nothing is left in the nodes unless all of them succeed.
+pub(super) fn run(plan: &Plan) -> Result<()> {
+    let mut live = Live { buffers: HashMap::new(), readers: plan.readers.clone() };
+    let mut kept = Vec::new();
+    for kernel in &plan.kernels {
+        let reads: Vec<Buffer> = kernel.reads.iter().map(|node| live.get(node)).collect();
+        let buffer = run_kernel(kernel, &reads)?;
+        drop(reads);
+        for node in &kernel.reads {
+            live.release(node);
+        }
+        // What was asked for stays, and so does what a gradient will read again.
+        if plan.wanted.contains(&kernel.node.id()) || kernel.node.tracks() {
+            kept.push((kernel.node.clone(), buffer.clone()));
+        }
+        live.buffers.insert(kernel.node.id(), buffer);
+    }
+    for (node, buffer) in kept {
+        node.set_buffer(buffer);
+    }
+    Ok(())
+}
+
+fn run_kernel(kernel: &Kernel, reads: &[Buffer]) -> Result<Buffer> {
+    match &kernel.work {
+        Work::MapReduce(map_reduce) => run_map_reduce(map_reduce, &kernel.node, reads),
+        Work::Concat { parts, axis } => structural::concat(&kernel.node, parts, *axis, reads),
+        Work::Gather { input, index, axis } => structural::gather(&kernel.node, input, index, *axis, reads),
+        Work::ScatterAdd { index, source, axis } => structural::scatter_add(&kernel.node, index, source, *axis, reads),
+    }
+}
+
+fn run_map_reduce(kernel: &MapReduce, node: &Node, reads: &[Buffer]) -> Result<Buffer> {
+    let mut out = Buffer::uninit("realize", kernel.dtype, node.len())?;
+    let compiled = codegen::compile(&lower::lower(kernel));
+    let loads: Vec<Pointer> = kernel.loads.iter().map(|operand| Pointer(reads[operand.read].as_ptr().cast_mut())).collect();
+    let target = Pointer(out.as_mut_ptr());
+    let fault: Mutex<Option<Fault>> = Mutex::new(None);
+    parallel(compiled.parts(), &|part| {
+        let loads: smallvec::SmallVec<[*const u8; 8]> = loads.iter().map(|pointer| pointer.get().cast_const()).collect();
+        // SAFETY: the views of the loads stay within their buffers, which `reads` keeps alive; `out` has an element for
+        // each index of the kernel's outer space; parts write disjoint ranges, and `parallel` joins before `out` is read.
+        if let Err(met) = unsafe { compiled.run(part, &loads, target.get()) } {
+            *fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(met);
+        }
+    });
+    match fault.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        // SAFETY: every part has run, so every element is written.
+        None => Ok(unsafe { out.freeze() }),
+        Some(fault) => Err(describe(fault, node)),
+    }
+}
+
+/// A pointer that may go to another thread; whoever uses it says why that is sound.
+#[derive(Clone, Copy)]
+struct Pointer(*mut u8);
+
+impl Pointer {
+    fn get(self) -> *mut u8 {
+        self.0
+    }
+}
+
+// SAFETY: a pointer is only a number until it is used, and its uses above say why they are sound.
+unsafe impl Send for Pointer {}
+// SAFETY: as above.
+unsafe impl Sync for Pointer {}
+
+fn describe(fault: Fault, node: &Node) -> Error {
+    match fault {
+        Fault::DivideByZero => division_by_zero("idiv", node),
+    }
+}

@@ -53,6 +53,9 @@ pub trait UnsignedIntDType: IntegerDType {}
 /// A number with a sign: floats and signed integers, those that can be negated.
 pub trait SignedDType: NumericDType {}
 
+/// What `&`, `|`, `^` and `!` work on: integers, bit by bit, and `bool`.
+pub trait BitDType: TensorDType {}
+
 /// What creation needs to know of a number, floats and integers alike.
 pub trait NumericInitDType: TensorDType {
     /// Zero.

@@ -2,7 +2,7 @@
 
 use super::sealed::Sealed;
 use super::{
-    FloatDType, IntegerDType, Literal, NumericDType, NumericInitDType, SignedDType, SignedIntDType, TensorDType,
+    BitDType,     FloatDType, IntegerDType, Literal, NumericDType, NumericInitDType, SignedDType, SignedIntDType, TensorDType,
     UnsignedIntDType, bf16, f16,
 };
 use std::fmt;
@@ -56,6 +56,7 @@ macro_rules! dtypes {
         pub(crate) use with_dtype;
     };
     (@ladder Bool $variant:ident $ty:ident) => {
+        impl BitDType for bool {}
         impl TensorDType for bool {
             const DTYPE: DType = DType::Bool;
             fn from_f64(value: f64) -> bool { value != 0.0 }
@@ -88,6 +89,7 @@ macro_rules! dtypes {
     (@integer $variant:ident $ty:ident) => {
         dtypes!(@number $variant $ty, |v: f64| v as $ty, |v: $ty| v as f64, 0, 1);
         impl IntegerDType for $ty {}
+        impl BitDType for $ty {}
     };
     (@number $variant:ident $ty:ident, $from:expr, $to:expr, $zero:expr, $one:expr) => {
         impl TensorDType for $ty {

@@ -161,7 +161,7 @@ pub(super) fn wrong_dtype(op: &str, expected: DType, got: DType) -> Error {
 }
 
 /// The error for memory that is not to be had.
-pub(super) fn no_memory(op: &str, dtype: DType, len: usize) -> Error {
+pub(crate) fn no_memory(op: &str, dtype: DType, len: usize) -> Error {
     let bytes = len as u128 * dtype.size() as u128;
     let message =
         format!("no memory for {bytes} bytes ({len} elements of {dtype}): use fewer elements, or drop tensors");

@@ -14,7 +14,7 @@ mod pool;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use buffer::Buffer;
+pub(crate) use buffer::{Buffer, no_memory};
 pub(crate) use buffer_mut::BufferMut;
 
 /// What the library holds of the host's memory, in bytes.

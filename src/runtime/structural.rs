@@ -1,13 +1,14 @@
 //! Kernels that only move elements: concat, gather, scatter.
 
 use super::threads::parallel;
-use crate::dtype::{DType, NumericDType, TensorDType, with_dtype};
+use crate::dtype::{DType, NumericDType, TensorDType, bf16, f16, with_dtype};
 use crate::error::Result;
 use crate::graph::Node;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, no_memory};
 use crate::reference::index_out_of_range;
 use crate::schedule::Operand;
-use crate::shape::{Read, Shape, View, row_major_strides};
+use crate::shape::{Read, Shape, View, index_to_position, row_major_strides};
+use std::sync::PoisonError;
 
 /// The parts one after the other along an axis.
 pub(super) fn concat(node: &Node, parts: &[Operand], axis: usize, reads: &[Buffer]) -> Result<Buffer> {
@@ -16,8 +17,7 @@ pub(super) fn concat(node: &Node, parts: &[Operand], axis: usize, reads: &[Buffe
 
 fn concat_typed<T: TensorDType>(node: &Node, parts: &[Operand], axis: usize, reads: &[Buffer]) -> Result<Buffer> {
     let before: usize = node.shape()[..axis].iter().product();
-    let mut values: Vec<T> = Vec::new();
-    values.try_reserve_exact(node.len()).map_err(|_| crate::memory::no_memory("concat", T::DTYPE, node.len()))?;
+    let mut values: Vec<T> = reserved("concat", node.len())?;
     let mut readers = Vec::with_capacity(parts.len());
     for part in parts {
         readers.push((Elements::<T>::new(part, reads)?, part.view.shape()));
@@ -47,41 +47,50 @@ fn gather_typed<T: TensorDType>(
     let size = input_shape[axis];
     let input = Elements::<T>::new(input, reads)?;
     let index = Elements::<i64>::new(index, reads)?;
-    let mut out = Buffer::zeroed_mut("gather", T::DTYPE, node.len())?;
-    let slots = Slots(out.as_mut_slice::<T>("gather")?.as_mut_ptr());
-    let wrong = std::sync::Mutex::new(None);
     let len = node.len();
-    const PART: usize = 1 << 14;
-    parallel(len.div_ceil(PART).max(1), &|part| {
-        let range = part * PART..((part + 1) * PART).min(len);
-        let mut odometer = Odometer::new(node.shape(), range.start);
-        for k in range {
-            let at = index.get(&odometer.index, k);
-            let wrapped = if at < 0 { at.wrapping_add(size as i64) } else { at };
-            if wrapped < 0 || wrapped as usize >= size {
-                *wrong.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(at);
-                return;
+    let wrong = std::sync::Mutex::new(None);
+    let out = Buffer::build::<T>("gather", len, |out| {
+        let slots = Slots(out.as_mut_ptr());
+        parallel(len.div_ceil(PART).max(1), &|part| {
+            let range = part * PART..((part + 1) * PART).min(len);
+            let mut odometer = Odometer::new(node.shape(), range.start);
+            for k in range {
+                let at = index.get(&odometer.index, k);
+                let Some(wrapped) = wrap(at, size) else {
+                    *wrong.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+                    return;
+                };
+                let kept = std::mem::replace(&mut odometer.index[axis], wrapped);
+                let value = input.at(&odometer.index);
+                odometer.index[axis] = kept;
+                // SAFETY: k < len, each k belongs to one part, and `parallel` joins before `out` is used again.
+                unsafe { slots.get().add(k).write(value) };
+                odometer.advance();
             }
-            let kept = std::mem::replace(&mut odometer.index[axis], wrapped as usize);
-            let value = input.at(&odometer.index);
-            odometer.index[axis] = kept;
-            // SAFETY: k < len, each k belongs to one part, and `parallel` joins before `out` is used again.
-            unsafe { slots.get().add(k).write(value) };
-            odometer.advance();
-        }
-    });
-    match wrong.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-        None => Ok(out.freeze_filled()),
+        });
+        Ok(())
+    })?;
+    match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        None => Ok(out),
         Some(at) => Err(index_out_of_range("gather", at, size, node)),
     }
+}
+
+/// How many elements one thread gathers at a time.
+const PART: usize = 1 << 14;
+
+/// An index below zero counts from the end; `None` outside the axis.
+fn wrap(at: i64, size: usize) -> Option<usize> {
+    let wrapped = if at < 0 { at.wrapping_add(size as i64) } else { at };
+    usize::try_from(wrapped).ok().filter(|&place| place < size)
 }
 
 /// Zeros, with `source` added at `index`. One thread, in order: the same sum every time.
 pub(super) fn scatter_add(node: &Node, index: &Operand, source: &Operand, axis: usize, reads: &[Buffer]) -> Result<Buffer> {
     match node.dtype() {
         // Sixteen-bit floats are added in 32 bits and rounded once.
-        DType::F16 => scatter_add_as::<crate::dtype::f16, f32>(node, index, source, axis, reads),
-        DType::BF16 => scatter_add_as::<crate::dtype::bf16, f32>(node, index, source, axis, reads),
+        DType::F16 => scatter_add_as::<f16, f32>(node, index, source, axis, reads),
+        DType::BF16 => scatter_add_as::<bf16, f32>(node, index, source, axis, reads),
         DType::F32 => scatter_add_as::<f32, f32>(node, index, source, axis, reads),
         DType::F64 => scatter_add_as::<f64, f64>(node, index, source, axis, reads),
         DType::I8 => scatter_add_as::<i8, i8>(node, index, source, axis, reads),
@@ -103,7 +112,7 @@ trait Total<T>: NumericDType {
 }
 
 macro_rules! totals {
-    ($($total:ty: $($value:ty, $plus:expr, $settle:expr);*;)*) => {$($(
+    ($($value:ty, $total:ty, $plus:expr, $settle:expr;)*) => {$(
         impl Total<$value> for $total {
             fn plus(self, value: $value) -> $total {
                 let plus: fn($total, $value) -> $total = $plus;
@@ -114,21 +123,22 @@ macro_rules! totals {
                 settle(self)
             }
         }
-    )*)*};
+    )*};
 }
 
 totals! {
-    f32: f32, |a, b| a + b, |a| a; crate::dtype::f16, |a, b| a + b.to_f32(), crate::dtype::f16::from_f32;
-         crate::dtype::bf16, |a, b| a + b.to_f32(), crate::dtype::bf16::from_f32;
-    f64: f64, |a, b| a + b, |a| a;
-    i8: i8, i8::wrapping_add, |a| a;
-    i16: i16, i16::wrapping_add, |a| a;
-    i32: i32, i32::wrapping_add, |a| a;
-    i64: i64, i64::wrapping_add, |a| a;
-    u8: u8, u8::wrapping_add, |a| a;
-    u16: u16, u16::wrapping_add, |a| a;
-    u32: u32, u32::wrapping_add, |a| a;
-    u64: u64, u64::wrapping_add, |a| a;
+    f16, f32, |a, b| a + b.to_f32(), f16::from_f32;
+    bf16, f32, |a, b| a + b.to_f32(), bf16::from_f32;
+    f32, f32, |a, b| a + b, |a| a;
+    f64, f64, |a, b| a + b, |a| a;
+    i8, i8, i8::wrapping_add, |a| a;
+    i16, i16, i16::wrapping_add, |a| a;
+    i32, i32, i32::wrapping_add, |a| a;
+    i64, i64, i64::wrapping_add, |a| a;
+    u8, u8, u8::wrapping_add, |a| a;
+    u16, u16, u16::wrapping_add, |a| a;
+    u32, u32, u32::wrapping_add, |a| a;
+    u64, u64, u64::wrapping_add, |a| a;
 }
 
 fn scatter_add_as<T: TensorDType, S: Total<T>>(
@@ -142,28 +152,27 @@ fn scatter_add_as<T: TensorDType, S: Total<T>>(
     let shape = source.view.shape();
     let index = Elements::<i64>::new(index, reads)?;
     let source = Elements::<T>::new(source, reads)?;
-    let mut out = Buffer::zeroed_mut("scatter_add", S::DTYPE, node.len())?;
-    let totals = out.as_mut_slice::<S>("scatter_add")?;
+    let mut totals: Vec<S> = reserved("scatter_add", node.len())?;
+    totals.resize(node.len(), S::ZERO);
     let strides = row_major_strides(node.shape());
     let mut odometer = Odometer::new(&shape, 0);
     for k in 0..shape.iter().product() {
         let at = index.get(&odometer.index, k);
-        let wrapped = if at < 0 { at.wrapping_add(size as i64) } else { at };
-        if wrapped < 0 || wrapped as usize >= size {
-            return Err(index_out_of_range("scatter_add", at, size, node));
-        }
-        let place: isize = (0..shape.len())
-            .map(|i| if i == axis { wrapped as isize } else { odometer.index[i] as isize } * strides[i])
-            .sum();
-        let total = &mut totals[place as usize];
+        let wrapped = wrap(at, size).ok_or_else(|| index_out_of_range("scatter_add", at, size, node))?;
+        let kept = std::mem::replace(&mut odometer.index[axis], wrapped);
+        let total = &mut totals[index_to_position(&odometer.index, &strides) as usize];
+        odometer.index[axis] = kept;
         *total = total.plus(source.get(&odometer.index, k));
         odometer.advance();
     }
-    if S::DTYPE == T::DTYPE {
-        return Ok(out.freeze_filled());
-    }
-    let settled: Vec<T> = totals.iter().map(|total| total.settle()).collect();
-    Buffer::from_vec("scatter_add", settled)
+    Buffer::from_vec("scatter_add", totals.into_iter().map(S::settle).collect())
+}
+
+/// An empty vector with room for `len` elements, or an error.
+fn reserved<T: TensorDType>(op: &str, len: usize) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(len).map_err(|_| no_memory(op, T::DTYPE, len))?;
+    Ok(values)
 }
 
 /// A typed operand: its buffer's elements and the way to them.

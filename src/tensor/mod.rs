@@ -1,0 +1,167 @@
+//! The API: tensors with the dtype and the rank in the type, and their dynamic twin.
+//!
+//! A tensor is a thin typed handle on a node of the graph. All work is in the untyped core; the methods here check
+//! what the types do not, and hand over.
+
+mod autograd;
+mod closure;
+mod convert;
+mod create;
+mod dimension;
+mod display;
+mod dynamic;
+mod elementwise;
+mod index;
+mod join;
+mod linalg;
+mod movement;
+mod nested;
+mod nn;
+mod operand;
+mod operators;
+mod read;
+mod reduce;
+mod twins;
+mod var;
+
+pub use autograd::{GradFn, Gradients, grad, is_grad_enabled, no_grad};
+pub use create::manual_seed;
+pub use dimension::{
+    BroadcastWith, Dim, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Dim6, DimDyn, Dimension, HasAxes, IntoShape, MatMulWith,
+};
+pub use dynamic::DynTensor;
+pub use index::{Ellipsis, IndexPart, IndexParts, NewAxis, Selection, Step, Stepped};
+pub use movement::PadValue;
+pub use nested::NdArray;
+pub use operand::Operand;
+pub use read::realize_all;
+pub use var::Var;
+
+use crate::dtype::{DType, TensorDType};
+use crate::graph::Node;
+use std::marker::PhantomData;
+
+/// A lazy, differentiable tensor of elements `T` and rank `D`.
+///
+/// Ops make nodes and return at once; reading a value executes what it needs. Cloning copies a pointer.
+///
+/// ```
+/// use zither::{Dim2, Tensor};
+///
+/// let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]]);
+/// let y = (&x * 2.0 + 1.0).sum_axis(1); // nothing has run yet
+/// assert_eq!(y.to_vec1()?, [8.0, 16.0]);
+/// # Ok::<(), zither::Error>(())
+/// ```
+///
+/// What does not fit does not compile:
+///
+/// ```compile_fail
+/// let a = zither::Tensor::new([1.0f32, 2.0]);
+/// let b = zither::Tensor::new([1i32, 2]);
+/// let c = &a + &b; // f32 and i32 do not mix
+/// ```
+///
+/// ```compile_fail
+/// use zither::{Dim2, Tensor};
+/// let a = Tensor::<f32, _>::zeros([2, 3, 4]);
+/// let b: Tensor<f32, Dim2> = a.exp(); // rank 3 is not rank 2
+/// ```
+///
+/// ```compile_fail
+/// let a = zither::Tensor::new(1.0f32);
+/// let b = a.squeeze(0); // a scalar has no axis to lose
+/// ```
+///
+/// ```compile_fail
+/// let a = zither::Tensor::new([1i64, 2]);
+/// a.backward(); // integers have no gradient
+/// ```
+pub struct Tensor<T: TensorDType = f32, D: Dimension = DimDyn> {
+    node: Node,
+    marker: PhantomData<(T, D)>,
+}
+
+/// A tensor of rank 1.
+pub type Vector<T = f32> = Tensor<T, Dim1>;
+
+/// A tensor of rank 2.
+pub type Matrix<T = f32> = Tensor<T, Dim2>;
+
+impl<T: TensorDType, D: Dimension> Tensor<T, D> {
+    /// A typed handle on a node that is known to fit.
+    pub(crate) fn wrap(node: Node) -> Tensor<T, D> {
+        debug_assert_eq!(node.dtype(), T::DTYPE);
+        debug_assert!(D::RANK.is_none_or(|rank| rank == node.rank()), "rank {} in {:?}", node.rank(), D::RANK);
+        Tensor { node, marker: PhantomData }
+    }
+
+    /// The node underneath.
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// The sizes of the axes.
+    pub fn shape(&self) -> &[usize] {
+        self.node.shape()
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.node.rank()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.node.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The type of the elements, at run time.
+    pub fn dtype(&self) -> DType {
+        T::DTYPE
+    }
+
+    /// How elements are found in the base they are a view of; a tensor that is not a view is dense.
+    pub fn view(&self) -> crate::shape::View {
+        self.node.base_and_view().1
+    }
+
+    /// Shape, strides and offset in the shared storage, where that is all there is to the view (no padding, no mask).
+    pub fn layout(&self) -> Option<crate::shape::Layout> {
+        self.view().layout()
+    }
+
+    /// Whether two tensors look at the same storage.
+    pub fn shares_storage<U: TensorDType, E: Dimension>(&self, other: &Tensor<U, E>) -> bool {
+        self.node.base_and_view().0 == other.node.base_and_view().0
+    }
+
+    /// A branch made on purpose: the same elements under another handle. Never copies.
+    #[track_caller]
+    pub fn fork(&self) -> Tensor<T, D> {
+        Tensor::wrap(self.node.fork())
+    }
+}
+
+impl<T: TensorDType> Matrix<T> {
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.shape()[0]
+    }
+
+    /// The number of columns.
+    pub fn cols(&self) -> usize {
+        self.shape()[1]
+    }
+}
+
+impl<T: TensorDType, D: Dimension> Clone for Tensor<T, D> {
+    fn clone(&self) -> Tensor<T, D> {
+        Tensor { node: self.node.clone(), marker: PhantomData }
+    }
+}

@@ -1,0 +1,202 @@
+//! `+ - * / %`, `& | ^ << >>`, `-x` and `!x`: owned and borrowed, tensors and numbers on both sides.
+
+use super::{BroadcastWith, Dimension, DynTensor, Tensor};
+use crate::dtype::{BitDType, DType, IntegerDType, NumericDType, SignedDType, TensorDType, bf16, f16};
+use crate::error::{OrRaise, Result};
+use crate::graph::Node;
+use crate::ops::compose::scalar;
+use crate::ops::{self, Primitive};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
+
+/// Division is of floats or of integers.
+pub(super) fn division(dtype: DType) -> &'static Primitive {
+    if dtype.is_float() { &ops::DIV } else { &ops::IDIV }
+}
+
+#[track_caller]
+fn apply(primitive: &'static Primitive, left: &Node, right: &Node) -> Node {
+    Node::map(primitive, &[left, right]).or_raise()
+}
+
+#[track_caller]
+fn constant<T: TensorDType>(beside: &Node, value: T) -> Node {
+    Node::full(beside.shape(), value.literal()).or_raise()
+}
+
+/// One operator between tensors (owned or borrowed) and between a tensor and a number on its right.
+macro_rules! operator {
+    ($($trait:ident $method:ident $try_method:ident $bound:ident $doc:literal $primitive:expr;)*) => {$(
+        operator!(@pair $trait $method $bound ($primitive) [Tensor<T, D>] [Tensor<T, E>]);
+        operator!(@pair $trait $method $bound ($primitive) [Tensor<T, D>] [&Tensor<T, E>]);
+        operator!(@pair $trait $method $bound ($primitive) [&Tensor<T, D>] [Tensor<T, E>]);
+        operator!(@pair $trait $method $bound ($primitive) [&Tensor<T, D>] [&Tensor<T, E>]);
+        operator!(@number $trait $method $bound ($primitive) [Tensor<T, D>]);
+        operator!(@number $trait $method $bound ($primitive) [&Tensor<T, D>]);
+
+        impl<T: $bound, D: Dimension> Tensor<T, D> {
+            #[doc = concat!($doc, " with an error in place of a panic.")]
+            #[track_caller]
+            pub fn $try_method<E: Dimension>(&self, other: &Tensor<T, E>) -> Result<Tensor<T, D::Output>>
+            where
+                D: BroadcastWith<E>,
+            {
+                Ok(Tensor::wrap(Node::map($primitive(T::DTYPE), &[self.node(), other.node()])?))
+            }
+        }
+    )*};
+    (@pair $trait:ident $method:ident $bound:ident ($primitive:expr) [$left:ty] [$right:ty]) => {
+        impl<T: $bound, D: Dimension, E: Dimension> $trait<$right> for $left
+        where
+            D: BroadcastWith<E>,
+        {
+            type Output = Tensor<T, D::Output>;
+            #[track_caller]
+            fn $method(self, other: $right) -> Self::Output {
+                Tensor::wrap(apply($primitive(T::DTYPE), self.node(), other.node()))
+            }
+        }
+    };
+    (@number $trait:ident $method:ident $bound:ident ($primitive:expr) [$left:ty]) => {
+        impl<T: $bound, D: Dimension> $trait<T> for $left {
+            type Output = Tensor<T, D>;
+            #[track_caller]
+            fn $method(self, other: T) -> Self::Output {
+                let node = self.node();
+                Tensor::wrap(apply($primitive(T::DTYPE), node, &constant(node, other)))
+            }
+        }
+    };
+}
+
+operator! {
+    Add add try_add NumericDType "`a + b`," |_| &ops::ADD;
+    Sub sub try_sub NumericDType "`a - b`," |_| &ops::SUB;
+    Mul mul try_mul NumericDType "`a * b`," |_| &ops::MUL;
+    Div div try_div NumericDType "`a / b` (integers towards zero)," division;
+    Rem rem try_rem IntegerDType "`a % b` (the remainder has the sign of `a`)," |_| &ops::REM;
+    BitAnd bitand try_bitand BitDType "`a & b`," |_| &ops::BITAND;
+    BitOr bitor try_bitor BitDType "`a | b`," |_| &ops::BITOR;
+    BitXor bitxor try_bitxor BitDType "`a ^ b`," |_| &ops::BITXOR;
+    Shl shl try_shl IntegerDType "`a << b`," |_| &ops::SHL;
+    Shr shr try_shr IntegerDType "`a >> b`," |_| &ops::SHR;
+}
+
+/// A number on the left of a tensor.
+macro_rules! number_first {
+    ($($ty:ty: $($trait:ident $method:ident $primitive:expr),*;)*) => {$($(
+        impl<D: Dimension> $trait<&Tensor<$ty, D>> for $ty {
+            type Output = Tensor<$ty, D>;
+            #[track_caller]
+            fn $method(self, other: &Tensor<$ty, D>) -> Tensor<$ty, D> {
+                let node = other.node();
+                Tensor::wrap(apply($primitive, &constant(node, self), node))
+            }
+        }
+        impl<D: Dimension> $trait<Tensor<$ty, D>> for $ty {
+            type Output = Tensor<$ty, D>;
+            #[track_caller]
+            fn $method(self, other: Tensor<$ty, D>) -> Tensor<$ty, D> {
+                $trait::$method(self, &other)
+            }
+        }
+    )*)*};
+}
+
+/// The arithmetic operators for a list of numbers.
+macro_rules! numbers_first {
+    ($($ty:ty),*) => {
+        number_first! {$(
+            $ty: Add add &ops::ADD, Sub sub &ops::SUB, Mul mul &ops::MUL, Div div division(<$ty as TensorDType>::DTYPE);
+        )*}
+    };
+}
+
+numbers_first!(f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
+
+macro_rules! prefix {
+    ($($trait:ident $method:ident $bound:ident $record:ident;)*) => {$(
+        impl<T: $bound, D: Dimension> $trait for &Tensor<T, D> {
+            type Output = Tensor<T, D>;
+            #[track_caller]
+            fn $method(self) -> Tensor<T, D> {
+                Tensor::wrap(Node::map(&ops::$record, &[self.node()]).or_raise())
+            }
+        }
+        impl<T: $bound, D: Dimension> $trait for Tensor<T, D> {
+            type Output = Tensor<T, D>;
+            #[track_caller]
+            fn $method(self) -> Tensor<T, D> {
+                $trait::$method(&self)
+            }
+        }
+        impl $trait for &DynTensor {
+            type Output = DynTensor;
+            #[track_caller]
+            fn $method(self) -> DynTensor {
+                DynTensor::wrap(Node::map(&ops::$record, &[self.node()]).or_raise())
+            }
+        }
+        impl $trait for DynTensor {
+            type Output = DynTensor;
+            #[track_caller]
+            fn $method(self) -> DynTensor {
+                $trait::$method(&self)
+            }
+        }
+    )*};
+}
+
+prefix! {
+    Neg neg SignedDType NEG;
+    Not not BitDType BITNOT;
+}
+
+/// The operators of dynamic tensors; a number is an `f64` that the dtype must be able to hold.
+macro_rules! dynamic_operator {
+    ($($trait:ident $method:ident $try_method:ident $doc:literal $primitive:expr;)*) => {$(
+        impl DynTensor {
+            #[doc = concat!($doc, " with an error in place of a panic.")]
+            #[track_caller]
+            pub fn $try_method(&self, other: &DynTensor) -> Result<DynTensor> {
+                Ok(DynTensor::wrap(Node::map($primitive(self.dtype()), &[self.node(), other.node()])?))
+            }
+        }
+        dynamic_operator!(@pair $trait $method $try_method [DynTensor] [DynTensor]);
+        dynamic_operator!(@pair $trait $method $try_method [DynTensor] [&DynTensor]);
+        dynamic_operator!(@pair $trait $method $try_method [&DynTensor] [DynTensor]);
+        dynamic_operator!(@pair $trait $method $try_method [&DynTensor] [&DynTensor]);
+        dynamic_operator!(@number $trait $method ($primitive) [DynTensor]);
+        dynamic_operator!(@number $trait $method ($primitive) [&DynTensor]);
+    )*};
+    (@pair $trait:ident $method:ident $try_method:ident [$left:ty] [$right:ty]) => {
+        impl $trait<$right> for $left {
+            type Output = DynTensor;
+            #[track_caller]
+            fn $method(self, other: $right) -> DynTensor {
+                DynTensor::$try_method(&self, &other).or_raise()
+            }
+        }
+    };
+    (@number $trait:ident $method:ident ($primitive:expr) [$left:ty]) => {
+        impl $trait<f64> for $left {
+            type Output = DynTensor;
+            #[track_caller]
+            fn $method(self, other: f64) -> DynTensor {
+                DynTensor::wrap(scalar::with_scalar($primitive(self.dtype()), self.node(), other).or_raise())
+            }
+        }
+    };
+}
+
+dynamic_operator! {
+    Add add try_add "`a + b`," |_| &ops::ADD;
+    Sub sub try_sub "`a - b`," |_| &ops::SUB;
+    Mul mul try_mul "`a * b`," |_| &ops::MUL;
+    Div div try_div "`a / b` (integers towards zero)," division;
+    Rem rem try_rem "`a % b` (the remainder has the sign of `a`)," |_| &ops::REM;
+    BitAnd bitand try_bitand "`a & b`," |_| &ops::BITAND;
+    BitOr bitor try_bitor "`a | b`," |_| &ops::BITOR;
+    BitXor bitxor try_bitxor "`a ^ b`," |_| &ops::BITXOR;
+    Shl shl try_shl "`a << b`," |_| &ops::SHL;
+    Shr shr try_shr "`a >> b`," |_| &ops::SHR;
+}

@@ -11,5 +11,6 @@ mod ops;
 #[allow(dead_code)]
 pub mod runtime;
 pub mod shape;
+pub mod strided;
 
 pub use error::{Error, ErrorKind, Result};

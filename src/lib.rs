@@ -21,5 +21,6 @@ pub mod runtime;
 #[allow(dead_code)]
 mod schedule;
 pub mod shape;
+pub mod strided;
 
 pub use error::{Error, ErrorKind, Result};

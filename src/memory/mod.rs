@@ -4,8 +4,8 @@
 //! buffer stays in the pool until its memory is wanted again, up to a limit.
 //!
 //! - `pool.rs`: blocks of bytes, by size class; the counts that [`stats`] reports.
-//! - `buffer.rs`: a shared, read-only [`Buffer`] with a dtype.
-//! - `buffer_mut.rs`: the one owner's [`BufferMut`], which is filled and then frozen into a [`Buffer`].
+//! - `buffer.rs`: a shared, read-only `Buffer` with a dtype.
+//! - `buffer_mut.rs`: the one owner's `BufferMut`, which is filled and then frozen into a `Buffer`.
 
 mod buffer;
 mod buffer_mut;

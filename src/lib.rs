@@ -1,5 +1,7 @@
 //! zither: lazy, fused, differentiable tensors, with rank and dtype in the type.
 
+#[allow(dead_code)]
+mod codegen;
 pub mod dtype;
 mod error;
 #[allow(dead_code)]

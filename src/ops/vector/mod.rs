@@ -166,6 +166,13 @@ impl std::hash::Hash for LaneFn {
     }
 }
 
+/// What can go wrong while a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// An integer was divided by zero.
+    DivideByZero,
+}
+
 /// One word of a program. Its position is the name of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Word {

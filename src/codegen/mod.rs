@@ -1,9 +1,77 @@
-//! stub
+//! Runs loop programs: `compile` one, then run its parts on any threads.
+//!
+//! A program's work is split into parts by its shape alone, and the order of every reduction is fixed (see [`order`]),
+//! so results do not depend on how many threads there are or which of them ran what.
+
+mod axes;
+mod block;
+mod order;
+
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
-pub(crate) struct Compiled;
-pub(crate) fn compile(_program: &LoopProgram) -> Compiled { Compiled }
+
+/// A program made ready to run. It may be run any number of times, by several threads at once.
+pub(crate) struct Compiled {
+    block: block::Block,
+}
+
+/// Makes a program ready to run.
+pub(crate) fn compile(program: &LoopProgram) -> Compiled {
+    Compiled { block: block::Block::of(program, block::vector_unit()) }
+}
+
 impl Compiled {
-    pub(crate) fn parts(&self) -> usize { 1 }
-    pub(crate) unsafe fn run(&self, _: usize, _: &[*const u8], _: *mut u8) -> Result<(), Fault> { Ok(()) }
+    /// How many independent parts the work is split into: decided by shape only, never by thread count. At least 1.
+    pub(crate) fn parts(&self) -> usize {
+        self.block.parts()
+    }
+
+    /// The bytes of partial results, or 0. Few outputs of long reductions are split along the reduction: then
+    /// each part is run with a buffer of this size (aligned for `u64`) in place of `out`, and [`Compiled::finish`] gives the output.
+    pub(crate) fn partial_bytes(&self) -> usize {
+        self.block.partial_bytes()
+    }
+
+    /// Runs one part, writing its range of the output, or of the partial results if there are any.
+    ///
+    /// # Safety
+    /// - `loads[k]` points to the base of a buffer in which every position the program computes for slot k is valid for
+    ///   reads of its dtype, and is aligned for it.
+    /// - `out` points to room for the output, `Π outer` elements of `stored`, or for [`Compiled::partial_bytes`] if that is
+    ///   not 0; aligned; no operand overlaps it.
+    ///
+    /// Parts may run at the same time on different threads: they write disjoint ranges. What a part that fails has
+    /// written is left as it is.
+    pub(crate) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) -> Result<(), Fault> {
+        // SAFETY: the caller's promise is the callee's.
+        unsafe { self.block.run(part, loads, out) }
+    }
+
+    /// Combines partial results into the output. Only where there are any, after all parts have run.
+    ///
+    /// # Safety
+    /// `partials` is the buffer that all parts were run with, `out` points to room for the output.
+    pub(crate) unsafe fn finish(&self, partials: *const u8, out: *mut u8) {
+        // SAFETY: the caller's promise is the callee's.
+        unsafe { self.block.finish(partials, out) }
+    }
+
+    /// Runs everything on this thread.
+    ///
+    /// # Safety
+    /// As for [`Compiled::run`], `out` being the output itself.
+    pub(crate) unsafe fn run_all(&self, loads: &[*const u8], out: *mut u8) -> Result<(), Fault> {
+        let mut partials = vec![0u64; self.partial_bytes().div_ceil(8)];
+        let to = if partials.is_empty() { out } else { partials.as_mut_ptr().cast() };
+        // SAFETY: the caller's promise; partial results have a buffer of their own, aligned for any lane.
+        unsafe {
+            for part in 0..self.parts() {
+                self.run(part, loads, to)?;
+            }
+            if !partials.is_empty() {
+                self.finish(to, out);
+            }
+        }
+        Ok(())
+    }
 }

@@ -1,0 +1,265 @@
+//! Random programs over random shapes and accesses.
+
+use super::words::{SIZES, plain};
+use super::{Random, check};
+use crate::dtype::{DType, Literal};
+use crate::lower::program::{Access, Fold, Guard, Load, LoopProgram};
+use crate::ops::vector::{Binary, Emit, Lane, Unary, Val};
+use crate::shape::Expr;
+use std::sync::Arc;
+
+const LANES: [Lane; 5] = [Lane::Mask, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
+
+/// Axis sizes whose product is at most `limit`.
+fn shape(random: &mut Random, limit: usize) -> Vec<usize> {
+    let mut sizes = Vec::new();
+    let mut product = 1;
+    for _ in 0..random.below(5) {
+        let size = match random.below(6) {
+            0 => random.pick(&SIZES),
+            1 => 1,
+            _ => 1 + random.below(9),
+        };
+        if product * size <= limit && (size > 0 || random.chance(4)) {
+            product *= size;
+            sizes.push(size);
+        }
+    }
+    sizes
+}
+
+/// Strides of some layout over the sizes, and the offset and length that keep every position in range.
+fn strided(random: &mut Random, sizes: &[usize]) -> (Access, usize) {
+    let mut order: Vec<usize> = (0..sizes.len()).rev().collect();
+    if random.chance(3) {
+        for k in (1..order.len()).rev() {
+            order.swap(k, random.below(k + 1));
+        }
+    }
+    let mut strides = vec![0; sizes.len()];
+    let mut step = if random.chance(5) { 1 + random.below(3) as i64 } else { 1 };
+    for axis in order {
+        if random.chance(5) {
+            continue; // broadcast
+        }
+        strides[axis] = if random.chance(6) { -step } else { step };
+        step *= sizes[axis].max(1) as i64 + i64::from(random.chance(8));
+    }
+    let reach = |sign: i64| -> i64 {
+        let axes = sizes.iter().zip(&strides);
+        axes.map(|(&size, &stride)| (size.max(1) as i64 - 1) * (stride * sign).max(0)).sum()
+    };
+    let offset = reach(-1) + random.below(3) as i64;
+    let length = offset + reach(1) + 1;
+    (Access::Strided { offset, strides }, length as usize)
+}
+
+/// A small index expression. Its value stays far from overflow.
+fn expression(random: &mut Random, rank: usize, depth: usize) -> Expr {
+    if depth == 0 || random.chance(4) {
+        return match rank > 0 && !random.chance(3) {
+            true => Expr::Idx(random.below(rank)),
+            false => Expr::Const(random.below(9) as i64 - 2),
+        };
+    }
+    let sub = |random: &mut Random| Arc::new(expression(random, rank, depth - 1));
+    let (a, b) = (sub(random), sub(random));
+    let divisor = Arc::new(Expr::Const(random.pick(&[1, 2, 3, 4, 5, 7, 8, 10, 64, 100, -3])));
+    match random.below(9) {
+        0 | 1 => Expr::Add(a, b),
+        2 => Expr::Sub(a, b),
+        3 => Expr::Mul(a, Arc::new(Expr::Const(random.below(7) as i64 - 2))),
+        4 => Expr::Div(a, divisor),
+        5 => Expr::Rem(a, divisor),
+        6 => Expr::Lt(a, b),
+        7 => Expr::Not(a),
+        _ => Expr::And(a, b),
+    }
+}
+
+fn computed(random: &mut Random, sizes: &[usize], dtype: DType) -> (Access, usize) {
+    let length = 1 + random.below(200);
+    let number = |value: usize| Arc::new(Expr::Const(value as i64));
+    let raw = Arc::new(expression(random, sizes.len(), 3));
+    let mut guards: Vec<Guard> = (0..random.below(3))
+        .map(|_| Guard { condition: expression(random, sizes.len(), 3), default: random.value(dtype) })
+        .collect();
+    if random.chance(3) {
+        // Like padding: the position is only in range where the last guard says so.
+        let above = Expr::Not(Arc::new(Expr::Lt(raw.clone(), number(0))));
+        let below = Expr::Lt(raw.clone(), number(length));
+        let default = if random.chance(2) { Literal::zero(dtype) } else { random.value(dtype) };
+        guards.push(Guard { condition: Expr::And(Arc::new(above), Arc::new(below)), default });
+        return (Access::Computed { position: (*raw).clone(), guards }, length);
+    }
+    (Access::Computed { position: Expr::Rem(raw, number(length)), guards }, length)
+}
+
+/// A program under construction: its words, and some value of every lane.
+struct Writer {
+    emit: Emit,
+    values: Vec<Val>,
+}
+
+impl Writer {
+    fn of_lane(&mut self, random: &mut Random, lane: Lane) -> Val {
+        let known: Vec<Val> = self.values.iter().copied().filter(|val| val.lane == lane).collect();
+        // Recent values mostly, so that programs grow deep; older ones too, so that lives are long.
+        match known.len() {
+            0 => self.emit.literal(random.value(plain(lane))),
+            n if random.chance(3) => known[random.below(n)],
+            n => known[n - 1 - random.below(n.min(3))],
+        }
+    }
+
+    /// A float without NaN, whose bits are then the same on every machine.
+    fn number(&mut self, random: &mut Random, lane: Lane) -> Val {
+        let x = self.of_lane(random, lane);
+        let (nan, zero) = (self.emit.is_nan(x), self.emit.float(lane, 0.0));
+        self.emit.select(nan, zero, x)
+    }
+
+    fn word(&mut self, random: &mut Random) {
+        let lane = random.pick(&LANES);
+        let (a, b, c) = (self.of_lane(random, lane), self.of_lane(random, lane), self.of_lane(random, lane));
+        let val = match (lane, random.below(10)) {
+            (_, 0) => {
+                let mask = self.of_lane(random, Lane::Mask);
+                self.emit.select(mask, a, b)
+            }
+            (_, 1) => {
+                if random.chance(2) {
+                    self.emit.eq(a, b)
+                } else {
+                    self.emit.ne(a, b)
+                }
+            }
+            (Lane::Mask, 2 | 3) => self.emit.not(a),
+            (Lane::Mask, _) => {
+                let word = random.pick(&[Binary::And, Binary::Or, Binary::Xor]);
+                self.emit.integer(word, a, b)
+            }
+            (_, 2) => {
+                if random.chance(2) {
+                    self.emit.lt(a, b)
+                } else {
+                    self.emit.le(a, b)
+                }
+            }
+            (Lane::F32, 3) => {
+                let word = random.pick(&[Unary::ToI32, Unary::ToU32, Unary::Bits]);
+                let x = self.number(random, lane);
+                self.emit.convert(word, x, Lane::I32)
+            }
+            (Lane::F64, 3) => {
+                let word = random.pick(&[Unary::ToI64, Unary::ToU64, Unary::Bits]);
+                let x = self.number(random, lane);
+                self.emit.convert(word, x, Lane::I64)
+            }
+            (Lane::F32, 4) => self.emit.widen(a),
+            (Lane::F64, 4) => {
+                let word = random.pick(&[Unary::Narrow, Unary::RoundF16, Unary::RoundBF16]);
+                self.emit.convert(word, a, Lane::F32)
+            }
+            (Lane::F32 | Lane::F64, 5) => self.emit.fma(a, b, c),
+            (Lane::F32 | Lane::F64, 6) => {
+                let words = [Unary::Neg, Unary::Abs, Unary::Sqrt, Unary::Floor, Unary::Ceil, Unary::Trunc];
+                self.emit.convert(random.pick(&words), a, lane)
+            }
+            (Lane::F32 | Lane::F64, _) => {
+                let words = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Min, Binary::Max];
+                self.emit.integer(random.pick(&words), a, b)
+            }
+            (Lane::I32, 3) => {
+                let word = random.pick(&[Unary::SignExtend, Unary::ZeroExtend]);
+                self.emit.convert(word, a, Lane::I64)
+            }
+            (Lane::I64, 3) => self.emit.convert(Unary::Truncate, a, Lane::I32),
+            (Lane::I32, 4) => self.emit.convert(random.pick(&[Unary::ToF32, Unary::UnsignedToF32]), a, Lane::F32),
+            (Lane::I64, 4) => self.emit.convert(random.pick(&[Unary::ToF64, Unary::UnsignedToF64]), a, Lane::F64),
+            (Lane::I32 | Lane::I64, 5) => {
+                let one = self.emit.int(lane, 1);
+                let divisor = if random.chance(50) { b } else { self.emit.or(b, one) };
+                let words = [Binary::DivS, Binary::RemS, Binary::DivU, Binary::RemU];
+                self.emit.integer(random.pick(&words), a, divisor)
+            }
+            (Lane::I32 | Lane::I64, 6) => self.emit.convert(random.pick(&[Unary::Neg, Unary::Not]), a, lane),
+            (Lane::I32 | Lane::I64, _) => {
+                let words =
+                    [Binary::Add, Binary::Sub, Binary::Mul, Binary::MinS, Binary::MaxU, Binary::Xor, Binary::Sar];
+                self.emit.integer(random.pick(&words), a, b)
+            }
+        };
+        self.values.push(val);
+    }
+}
+
+/// A random program with its operands.
+fn program(random: &mut Random, words: usize, fold: Option<Fold>, limit: usize) -> (LoopProgram, Vec<Vec<Literal>>) {
+    let outer = shape(random, limit);
+    let reduced = match fold {
+        None => vec![],
+        Some(_) => shape(random, (2 * limit / outer.iter().product::<usize>().max(1)).max(1)),
+    };
+    let sizes: Vec<usize> = outer.iter().chain(&reduced).copied().collect();
+    let mut writer = Writer { emit: Emit::new(), values: Vec::new() };
+    let (mut loads, mut operands) = (Vec::new(), Vec::new());
+    for slot in 0..random.below(5) {
+        let dtype = random.pick(&DType::ALL);
+        let (access, length) = if random.chance(3) { computed(random, &sizes, dtype) } else { strided(random, &sizes) };
+        loads.push(Load { dtype, access });
+        operands.push((0..length).map(|_| random.value(dtype)).collect());
+        let val = writer.emit.load(slot, dtype);
+        writer.values.push(val);
+    }
+    if random.chance(3) {
+        let val = writer.emit.position();
+        writer.values.push(val);
+    }
+    for _ in 0..words {
+        writer.word(random);
+    }
+    let stored = match fold {
+        Some(Fold::Sum | Fold::Prod) => random.pick(&DType::ALL[1..]),
+        Some(Fold::Max | Fold::Min) | None => random.pick(&DType::ALL),
+    };
+    let result = writer.of_lane(random, Lane::of(stored));
+    (LoopProgram { outer, reduced, loads, words: writer.emit.finish(), result, fold, stored }, operands)
+}
+
+#[test]
+fn random_maps_agree_with_the_evaluator() {
+    for seed in 0..1500 {
+        let mut random = Random::new(1000 + seed);
+        let words = random.below(12);
+        let (program, operands) = program(&mut random, words, None, 1500);
+        check(&program, &operands);
+    }
+}
+
+#[test]
+fn random_folds_agree_with_the_evaluator() {
+    for seed in 0..1500 {
+        let mut random = Random::new(100_000 + seed);
+        let fold = random.pick(&[Fold::Sum, Fold::Prod, Fold::Max, Fold::Min]);
+        let words = random.below(6);
+        let (program, operands) = program(&mut random, words, Some(fold), 1500);
+        check(&program, &operands);
+    }
+}
+
+#[test]
+fn deep_random_programs_keep_their_registers_apart() {
+    for seed in 0..40 {
+        let mut random = Random::new(200_000 + seed);
+        let words = 100 + random.below(500);
+        let (program, operands) = program(&mut random, words, None, 300);
+        check(&program, &operands);
+    }
+    for seed in 0..20 {
+        let mut random = Random::new(300_000 + seed);
+        let words = 100 + random.below(200);
+        let (program, operands) = program(&mut random, words, Some(Fold::Sum), 100);
+        check(&program, &operands);
+    }
+}

@@ -108,13 +108,21 @@ fn reduce(kind: ReduceKind, values: &[Literal], input: &Node, axes: &[usize], le
 fn fold(kind: ReduceKind, group: &[Literal], dtype: DType) -> Literal {
     let best = |better: fn(f64, f64) -> bool, start: Literal| {
         let wins = |a: Literal, b: Literal| match (a.to_integer(), b.to_integer()) {
-            (Some(a), Some(b)) => if better(1.0, 0.0) { b > a } else { b < a },
+            (Some(a), Some(b)) => {
+                if better(1.0, 0.0) {
+                    b > a
+                } else {
+                    b < a
+                }
+            }
             _ => b.to_f64().is_nan() || (!a.to_f64().is_nan() && better(b.to_f64(), a.to_f64())),
         };
         group.iter().fold(start, |a, &b| if wins(a, b) { b } else { a })
     };
     match kind {
-        ReduceKind::Sum if dtype.is_float() => Literal::from_f64(dtype, group.iter().map(|x| x.to_f64()).sum::<f64>() + 0.0),
+        ReduceKind::Sum if dtype.is_float() => {
+            Literal::from_f64(dtype, group.iter().map(|x| x.to_f64()).sum::<f64>() + 0.0)
+        }
         ReduceKind::Prod if dtype.is_float() => Literal::from_f64(dtype, group.iter().map(|x| x.to_f64()).product()),
         ReduceKind::Sum => integer_fold(dtype, group, 0, i128::wrapping_add),
         ReduceKind::Prod => integer_fold(dtype, group, 1, i128::wrapping_mul),

@@ -2,8 +2,8 @@
 
 use super::sealed::Sealed;
 use super::{
-    BitDType,     FloatDType, IntegerDType, Literal, NumericDType, NumericInitDType, SignedDType, SignedIntDType, TensorDType,
-    UnsignedIntDType, bf16, f16,
+    BitDType, FloatDType, IntegerDType, Literal, NumericDType, NumericInitDType, SignedDType, SignedIntDType,
+    TensorDType, UnsignedIntDType, bf16, f16,
 };
 use std::fmt;
 

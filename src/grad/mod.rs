@@ -35,9 +35,8 @@ pub(crate) fn backward(output: &Node, seed: Node) -> Result<(GradMap, Vec<Node>)
         };
         return Err(error.made_at("tensor", output.at()));
     }
-    let order = topological(std::slice::from_ref(output), |node| {
-        edges::of(node).into_iter().filter(Node::tracks).collect()
-    });
+    let order =
+        topological(std::slice::from_ref(output), |node| edges::of(node).into_iter().filter(Node::tracks).collect());
     let grads = propagate(&order, output, seed, Node::tracks)?;
     Ok((grads, order))
 }

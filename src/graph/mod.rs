@@ -14,5 +14,5 @@ pub(crate) use node::{Cut, GradSlot, Node, WeakNode};
 pub(crate) use op::{Op, ReduceKind};
 pub(crate) use print::listing;
 pub(crate) use replace::replace;
-pub(crate) use scope::{Origin, Pause};
+pub(crate) use scope::{Origin, Pause, is_recording};
 pub(crate) use walk::topological;

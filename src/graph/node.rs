@@ -344,16 +344,18 @@ fn drop_op(mut op: Op) {
     match joined {
         Ok(true) => {}
         // The loop: each node dropped may add more to the list.
-        Ok(false) => while let Some(node) = DOOMED.with(|d| {
-            let mut doomed = d.borrow_mut();
-            let next = doomed.as_mut().and_then(Vec::pop);
-            if next.is_none() {
-                *doomed = None;
+        Ok(false) => {
+            while let Some(node) = DOOMED.with(|d| {
+                let mut doomed = d.borrow_mut();
+                let next = doomed.as_mut().and_then(Vec::pop);
+                if next.is_none() {
+                    *doomed = None;
+                }
+                next
+            }) {
+                drop(node);
             }
-            next
-        }) {
-            drop(node);
-        },
+        }
         // The thread is ending and its list is gone: plain recursion is all that is left.
         Err(_) => drop(nodes),
     }

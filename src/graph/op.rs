@@ -88,7 +88,9 @@ impl Op {
     pub(crate) fn for_each_input(&self, mut f: impl FnMut(&Node)) {
         match self {
             Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => {}
-            Op::View { input, .. } | Op::Contiguous { input } | Op::Cast { input } | Op::Reduce { input, .. } => f(input),
+            Op::View { input, .. } | Op::Contiguous { input } | Op::Cast { input } | Op::Reduce { input, .. } => {
+                f(input)
+            }
             Op::Map { inputs, .. } => inputs.iter().for_each(f),
             Op::Concat { inputs, .. } | Op::Closure { inputs, .. } => inputs.iter().for_each(f),
             Op::Gather { input, index, .. } => {

@@ -14,6 +14,11 @@ pub(super) fn paused() -> Option<&'static str> {
     PAUSED.get()
 }
 
+/// Whether new nodes of this thread remember how to be differentiated.
+pub(crate) fn is_recording() -> bool {
+    paused().is_none()
+}
+
 /// While this lives, nodes made by this thread do not record how to be differentiated.
 pub(crate) struct Pause(Option<&'static str>);
 

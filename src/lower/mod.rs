@@ -52,7 +52,8 @@ fn access(view: &View, order: &[usize]) -> Access {
                 Position::Strided { offset, strides } => Expr::from_affine(offset, &strides),
                 Position::Computed(position) => position,
             };
-            let guard = |(condition, default): &(Expr, _)| Guard { condition: condition.substitute(&loops), default: *default };
+            let guard =
+                |(condition, default): &(Expr, _)| Guard { condition: condition.substitute(&loops), default: *default };
             Access::Computed { position: position.substitute(&loops), guards: guards.iter().map(guard).collect() }
         }
     }

@@ -54,8 +54,10 @@ impl LoopProgram {
                     format!("load {dtype} in{slot}[{position}]")
                 }
                 Access::Computed { position, guards } => {
-                    let guards: Vec<String> =
-                        guards.iter().map(|guard| format!(" where {} else {}", guard.condition, guard.default)).collect();
+                    let guards: Vec<String> = guards
+                        .iter()
+                        .map(|guard| format!(" where {} else {}", guard.condition, guard.default))
+                        .collect();
                     format!("load {dtype} in{slot}[{position}]{}", guards.concat())
                 }
             },

@@ -1,7 +1,7 @@
 //! Cosine.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 
 pub(crate) static COS: Primitive = Primitive {
     name: "cos",

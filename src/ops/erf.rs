@@ -1,7 +1,7 @@
 //! The error function.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use std::f64::consts::FRAC_2_SQRT_PI;
 
 pub(crate) static ERF: Primitive = Primitive {

@@ -1,7 +1,7 @@
 //! The exponential function.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 
 pub(crate) static EXP: Primitive = Primitive {
     name: "exp",

@@ -1,7 +1,7 @@
 //! Two to the power x.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use std::f64::consts::LN_2;
 
 pub(crate) static EXP2: Primitive = Primitive {

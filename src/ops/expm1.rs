@@ -1,7 +1,7 @@
 //! `exp(x) - 1`, exact near 0.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 
 pub(crate) static EXPM1: Primitive = Primitive {
     name: "expm1",

@@ -1,7 +1,7 @@
 //! Natural logarithm.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 
 pub(crate) static LN: Primitive = Primitive {
     name: "ln",

@@ -1,7 +1,7 @@
 //! `ln(1 + x)`, exact near 0.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 
 pub(crate) static LOG1P: Primitive = Primitive {
     name: "log1p",

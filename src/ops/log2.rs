@@ -1,7 +1,7 @@
 //! Logarithm to base 2.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use std::f64::consts::LN_2;
 
 pub(crate) static LOG2: Primitive = Primitive {

@@ -1,7 +1,7 @@
 //! `x` to the power `y`, as C's `pow`.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use crate::graph::Node;
 
 pub(crate) static POW: Primitive = Primitive {

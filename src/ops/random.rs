@@ -15,8 +15,7 @@ pub(crate) fn philox(seed: u64, stream: u64, position: u64) -> [u32; 4] {
     for _ in 0..ROUNDS {
         let a = u64::from(MULTIPLIER[0]) * u64::from(counter[0]);
         let b = u64::from(MULTIPLIER[1]) * u64::from(counter[2]);
-        counter =
-            [(b >> 32) as u32 ^ counter[1] ^ key[0], b as u32, (a >> 32) as u32 ^ counter[3] ^ key[1], a as u32];
+        counter = [(b >> 32) as u32 ^ counter[1] ^ key[0], b as u32, (a >> 32) as u32 ^ counter[3] ^ key[1], a as u32];
         key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
     }
     counter

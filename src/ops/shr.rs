@@ -8,7 +8,9 @@ pub(crate) static SHR: Primitive = Primitive {
     takes: Takes::Same(2),
     dtypes: Dtypes::Integer,
     gives: Gives::Same,
-    eval: Eval::integer(|x, dtype| Some(x[0] >> if (0..dtype.size() as i128 * 8).contains(&x[1]) { x[1] } else { 127 })),
+    eval: Eval::integer(|x, dtype| {
+        Some(x[0] >> if (0..dtype.size() as i128 * 8).contains(&x[1]) { x[1] } else { 127 })
+    }),
     grad: Grad::None("integers have no gradient"),
     emit: |e, dtype, x| {
         let word = if dtype.is_signed_integer() { Binary::Sar } else { Binary::Shr };

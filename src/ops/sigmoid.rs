@@ -1,7 +1,7 @@
 //! `1 / (1 + exp(-x))`, without overflow.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 
 pub(crate) static SIGMOID: Primitive = Primitive {
     name: "sigmoid",

@@ -1,7 +1,7 @@
 //! Sine.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 
 pub(crate) static SIN: Primitive = Primitive {
     name: "sin",

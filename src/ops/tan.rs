@@ -1,7 +1,7 @@
 //! Tangent.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 
 pub(crate) static TAN: Primitive = Primitive {
     name: "tan",

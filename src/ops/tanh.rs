@@ -1,7 +1,7 @@
 //! Hyperbolic tangent.
 
-use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 
 pub(crate) static TANH: Primitive = Primitive {
     name: "tanh",

@@ -70,11 +70,13 @@ fn run_kernel(kernel: &Kernel, reads: &[Buffer]) -> Result<Buffer> {
 fn run_map_reduce(kernel: &MapReduce, node: &Node, reads: &[Buffer]) -> Result<Buffer> {
     let mut out = Buffer::uninit("realize", kernel.dtype, node.len())?;
     let compiled = codegen::compile(&lower::lower(kernel));
-    let loads: Vec<Pointer> = kernel.loads.iter().map(|operand| Pointer(reads[operand.read].as_ptr().cast_mut())).collect();
+    let loads: Vec<Pointer> =
+        kernel.loads.iter().map(|operand| Pointer(reads[operand.read].as_ptr().cast_mut())).collect();
     let target = Pointer(out.as_mut_ptr());
     let fault: Mutex<Option<Fault>> = Mutex::new(None);
     parallel(compiled.parts(), &|part| {
-        let loads: smallvec::SmallVec<[*const u8; 8]> = loads.iter().map(|pointer| pointer.get().cast_const()).collect();
+        let loads: smallvec::SmallVec<[*const u8; 8]> =
+            loads.iter().map(|pointer| pointer.get().cast_const()).collect();
         // SAFETY: the views of the loads stay within their buffers, which `reads` keeps alive; `out` has an element for
         // each index of the kernel's outer space; parts write disjoint ranges, and `parallel` joins before `out` is read.
         if let Err(met) = unsafe { compiled.run(part, &loads, target.get()) } {

@@ -86,7 +86,13 @@ fn wrap(at: i64, size: usize) -> Option<usize> {
 }
 
 /// Zeros, with `source` added at `index`. One thread, in order: the same sum every time.
-pub(super) fn scatter_add(node: &Node, index: &Operand, source: &Operand, axis: usize, reads: &[Buffer]) -> Result<Buffer> {
+pub(super) fn scatter_add(
+    node: &Node,
+    index: &Operand,
+    source: &Operand,
+    axis: usize,
+    reads: &[Buffer],
+) -> Result<Buffer> {
     match node.dtype() {
         // Sixteen-bit floats are added in 32 bits and rounded once.
         DType::F16 => scatter_add_as::<f16, f32>(node, index, source, axis, reads),

@@ -8,15 +8,30 @@ use smallvec::SmallVec;
 #[derive(Clone)]
 pub(crate) enum Step {
     /// The element of operand `slot`.
-    Load { slot: usize, dtype: DType },
+    Load {
+        slot: usize,
+        dtype: DType,
+    },
     Const(Literal),
     /// The element's place in the expression's space, row-major.
     Position,
     /// Random bits for the element's place.
-    Rand { seed: u64, stream: u64, word: u8 },
+    Rand {
+        seed: u64,
+        stream: u64,
+        word: u8,
+    },
     /// A primitive on earlier steps of dtype `dtype`.
-    Map { primitive: &'static Primitive, dtype: DType, operands: SmallVec<[usize; 3]> },
-    Cast { from: DType, to: DType, operand: usize },
+    Map {
+        primitive: &'static Primitive,
+        dtype: DType,
+        operands: SmallVec<[usize; 3]>,
+    },
+    Cast {
+        from: DType,
+        to: DType,
+        operand: usize,
+    },
 }
 
 /// A list of steps; the last is the result.

@@ -30,9 +30,20 @@ pub(crate) struct Kernel {
 pub(crate) enum Work {
     MapReduce(MapReduce),
     /// The reads one after the other along an axis.
-    Concat { parts: Vec<Operand>, axis: usize },
-    Gather { input: Operand, index: Operand, axis: usize },
-    ScatterAdd { index: Operand, source: Operand, axis: usize },
+    Concat {
+        parts: Vec<Operand>,
+        axis: usize,
+    },
+    Gather {
+        input: Operand,
+        index: Operand,
+        axis: usize,
+    },
+    ScatterAdd {
+        index: Operand,
+        source: Operand,
+        axis: usize,
+    },
 }
 
 /// An expression over a space, optionally reduced.
@@ -96,9 +107,7 @@ pub(super) fn kernel(node: &Node, stored: &HashSet<usize>) -> Kernel {
             Work::MapReduce(map_reduce(node, &inputs[0], reduce, stored, &mut reads))
         }
         Kind::Concat(axis) => Work::Concat { parts: inputs.iter().map(|input| reads.operand(input)).collect(), axis },
-        Kind::Gather(axis) => {
-            Work::Gather { input: reads.operand(&inputs[0]), index: reads.operand(&inputs[1]), axis }
-        }
+        Kind::Gather(axis) => Work::Gather { input: reads.operand(&inputs[0]), index: reads.operand(&inputs[1]), axis },
         Kind::ScatterAdd(axis) => {
             Work::ScatterAdd { index: reads.operand(&inputs[0]), source: reads.operand(&inputs[1]), axis }
         }

@@ -33,6 +33,7 @@ pub use dynamic::DynTensor;
 pub use index::{Ellipsis, IndexPart, IndexParts, NewAxis, Selection, Step, Stepped};
 pub use movement::PadValue;
 pub use nested::NdArray;
+pub use nn::{CrossEntropyOptions, Reduction, Window};
 pub use operand::Operand;
 pub use read::realize_all;
 pub use var::Var;

@@ -4,17 +4,17 @@
 macro_rules! twins {
     ($(
         $(#[$meta:meta])*
-        fn $name:ident $try_name:ident $([$($generics:tt)*])? (&$this:ident $(, $arg:ident: $ty:ty)* $(,)?) -> $out:ty $body:block
+        fn $name:ident $try_name:ident $([$($generics:tt)*])? (&$this:ident $(, $arg:ident: $ty:ty)* $(,)?) -> $out:ty $([$($bounds:tt)*])? $body:block
     )*) => {$(
         $(#[$meta])*
         #[track_caller]
-        pub fn $name $(<$($generics)*>)? (&$this $(, $arg: $ty)*) -> $out {
+        pub fn $name $(<$($generics)*>)? (&$this $(, $arg: $ty)*) -> $out $(where $($bounds)*)? {
             $crate::error::OrRaise::or_raise($this.$try_name($($arg),*))
         }
 
         #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), with an error in place of a panic.")]
         #[track_caller]
-        pub fn $try_name $(<$($generics)*>)? (&$this $(, $arg: $ty)*) -> $crate::error::Result<$out> $body
+        pub fn $try_name $(<$($generics)*>)? (&$this $(, $arg: $ty)*) -> $crate::error::Result<$out> $(where $($bounds)*)? $body
     )*};
 }
 

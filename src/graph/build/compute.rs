@@ -114,8 +114,8 @@ impl Node {
             let message = format!("an index is an integer tensor, this one is {}: cast it", index.dtype());
             return Err(Error::new(ErrorKind::DType, op, message).made_at("index", index.at()));
         }
-        let fits = index.rank() == self.rank()
-            && (0..self.rank()).all(|k| k == axis || index.shape()[k] <= self.shape()[k]);
+        let fits =
+            index.rank() == self.rank() && (0..self.rank()).all(|k| k == axis || index.shape()[k] <= self.shape()[k]);
         if !fits {
             let message = format!(
                 "index of shape {:?} does not fit a tensor of shape {:?} along axis {axis}",

@@ -102,7 +102,11 @@ impl Node {
             let padding: SmallVec<[(usize, usize); 6]> = ranges
                 .iter()
                 .zip(shape)
-                .map(|(range, &size)| if range.len == 0 { (0, size) } else { (range.start, size - range.start - range.len) })
+                .map(
+                    |(range, &size)| {
+                        if range.len == 0 { (0, size) } else { (range.start, size - range.start - range.len) }
+                    },
+                )
                 .collect();
             return self.padded(&padding, zero);
         }
@@ -141,11 +145,13 @@ impl Node {
     pub(crate) fn masked(&self, condition: Expr, value: Literal) -> Result<Node> {
         if condition.rank() > self.rank() {
             let axis = condition.rank() - 1;
-            let message = format!("the condition uses axis {axis}, but shape {:?} has rank {}", self.shape(), self.rank());
+            let message =
+                format!("the condition uses axis {axis}, but shape {:?} has rank {}", self.shape(), self.rank());
             return Err(Error::new(ErrorKind::Axis, "mask", message).made_at("tensor", self.at()));
         }
         if condition.size() > 64 {
-            let message = format!("the condition has {} parts, 64 are the most: use where with a bool tensor", condition.size());
+            let message =
+                format!("the condition has {} parts, 64 are the most: use where with a bool tensor", condition.size());
             return Err(Error::new(ErrorKind::Value, "mask", message));
         }
         Ok(self.moved(Movement::Mask(condition.clone(), value), |view| view.mask(condition.clone(), value)))

@@ -11,7 +11,11 @@ pub(crate) fn matmul(a: &Node, b: &Node) -> Result<Node> {
     let op = "matmul";
     let clash = |message: String| Error::new(ErrorKind::Shape, op, message).operands(a.at(), b.at());
     if a.rank() == 0 || b.rank() == 0 {
-        return Err(clash(format!("shapes {:?} and {:?}: a scalar has no axis to sum over, use *", a.shape(), b.shape())));
+        return Err(clash(format!(
+            "shapes {:?} and {:?}: a scalar has no axis to sum over, use *",
+            a.shape(),
+            b.shape()
+        )));
     }
     if a.dtype() != b.dtype() {
         let message = format!("dtypes {} and {} do not mix: cast one", a.dtype(), b.dtype());
@@ -39,7 +43,8 @@ pub(crate) fn matmul(a: &Node, b: &Node) -> Result<Node> {
     let with = |axes: [usize; 3]| batch.iter().copied().chain(axes).collect::<Shape>();
     let left = left.reshaped(&insert(left.shape(), left.rank() - 1)).broadcast_to(&with([rows, columns, depth]))?;
     let turned = right.swapped(right.rank() - 2, right.rank() - 1);
-    let right = turned.reshaped(&insert(turned.shape(), turned.rank() - 2)).broadcast_to(&with([rows, columns, depth]))?;
+    let right =
+        turned.reshaped(&insert(turned.shape(), turned.rank() - 2)).broadcast_to(&with([rows, columns, depth]))?;
     let product = Node::map(&crate::ops::MUL, &[&left, &right]).map_err(|error| error.note("in matmul"))?;
     let sum = product.reduce(op, ReduceKind::Sum, &[-1], false)?;
     let mut shape = batch;

@@ -45,7 +45,8 @@ pub(crate) fn conv(
     let whole = shape_of(&[samples, groups, out, inside], &places);
     crate::shape::element_count(op, &whole, x.dtype())?;
     let product = &left.broadcast_to(&whole)? * &right.broadcast_to(&whole)?;
-    let summed: SmallVec<[isize; 6]> = std::iter::once(3).chain(4 + spatial as isize..4 + 2 * spatial as isize).collect();
+    let summed: SmallVec<[isize; 6]> =
+        std::iter::once(3).chain(4 + spatial as isize..4 + 2 * spatial as isize).collect();
     let sum = product.reduce(op, ReduceKind::Sum, &summed, false)?;
     let shape: Shape = [samples, outputs].into_iter().chain(places).collect();
     let result = sum.reshaped(&shape);
@@ -71,7 +72,10 @@ pub(crate) fn windows(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -
     for k in 0..spatial {
         let reach = (kernel[k].max(1) - 1).saturating_mul(sliding.dilation[k]);
         if view.shape()[lead + k] <= reach {
-            let message = format!("a kernel of {kernel:?} does not fit into the padded input {:?}", &view.shape()[lead..lead + spatial]);
+            let message = format!(
+                "a kernel of {kernel:?} does not fit into the padded input {:?}",
+                &view.shape()[lead..lead + spatial]
+            );
             return Err(Error::new(ErrorKind::Shape, op, message).made_at("input", x.at()));
         }
         view = unfold(&view, (lead + k) as isize, kernel[k], sliding.stride[k], sliding.dilation[k])?;
@@ -91,7 +95,13 @@ pub(crate) fn fold(op: &str, x: &Node, size: &[usize], kernel: &[usize], sliding
     let mut result = x.clone();
     for k in (0..spatial).rev() {
         let n = size[k].saturating_add(sliding.padding[k].saturating_mul(2));
-        let window = Window { axis: lead + k, n, size: kernel[k], step: sliding.stride[k].max(1), dilation: sliding.dilation[k] };
+        let window = Window {
+            axis: lead + k,
+            n,
+            size: kernel[k],
+            step: sliding.stride[k].max(1),
+            dilation: sliding.dilation[k],
+        };
         if window.count() != x.shape()[lead + k] {
             return fail(format!(
                 "{} windows along spatial axis {k}, but size {} has {}",

@@ -11,7 +11,11 @@ pub(crate) fn stack(parts: &[&Node], axis: isize) -> Result<Node> {
     if let Some(first) = parts.first() {
         for part in parts {
             if part.shape() != first.shape() {
-                let message = format!("shapes {:?} and {:?} differ: stack takes tensors of one shape", first.shape(), part.shape());
+                let message = format!(
+                    "shapes {:?} and {:?} differ: stack takes tensors of one shape",
+                    first.shape(),
+                    part.shape()
+                );
                 return Err(Error::new(ErrorKind::Shape, op, message).operands(first.at(), part.at()));
             }
         }
@@ -30,7 +34,8 @@ pub(crate) fn split(x: &Node, sizes: &[usize], axis: isize) -> Result<Vec<Node>>
     let axis = axis_of(op, x, axis)?;
     let total: usize = sizes.iter().fold(0, |sum, &size| sum.saturating_add(size));
     if total != x.shape()[axis] {
-        let message = format!("sizes {sizes:?} add up to {total}, axis {axis} of shape {:?} is {}", x.shape(), x.shape()[axis]);
+        let message =
+            format!("sizes {sizes:?} add up to {total}, axis {axis} of shape {:?} is {}", x.shape(), x.shape()[axis]);
         return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));
     }
     let mut start = 0;
@@ -48,7 +53,9 @@ pub(crate) fn split_every(x: &Node, size: usize, axis: isize) -> Result<Vec<Node
     let op = "split";
     let axis = axis_of(op, x, axis)?;
     if size == 0 {
-        return Err(Error::new(ErrorKind::Value, op, "parts of size 0 never end: use 1 or more").made_at("tensor", x.at()));
+        return Err(
+            Error::new(ErrorKind::Value, op, "parts of size 0 never end: use 1 or more").made_at("tensor", x.at())
+        );
     }
     let total = x.shape()[axis];
     let mut sizes: Vec<usize> = vec![size; total / size];

@@ -58,7 +58,11 @@ pub(crate) fn cross_entropy(logits: &Node, target: &Node, settings: CrossEntropy
     let mut samples = Shape::from_slice(logits.shape());
     samples.remove(axis);
     if target.shape() != &samples[..] {
-        let message = format!("logits of shape {:?} need a target of shape {samples:?}, not {:?}", logits.shape(), target.shape());
+        let message = format!(
+            "logits of shape {:?} need a target of shape {samples:?}, not {:?}",
+            logits.shape(),
+            target.shape()
+        );
         return Err(Error::new(ErrorKind::Shape, op, message).operands(logits.at(), target.at()));
     }
     let log_probability = log_softmax(logits, axis as isize)?;

@@ -32,7 +32,8 @@ pub(crate) fn permute(x: &Node, axes: &[isize]) -> Result<Node> {
     let mut sorted = order.clone();
     sorted.sort_unstable();
     if !sorted.iter().copied().eq(0..x.rank()) {
-        let message = format!("axes {axes:?} are not an order of the {} axes of shape {:?}: name each once", x.rank(), x.shape());
+        let message =
+            format!("axes {axes:?} are not an order of the {} axes of shape {:?}: name each once", x.rank(), x.shape());
         return Err(Error::new(ErrorKind::Axis, "permute", message).made_at("tensor", x.at()));
     }
     Ok(x.permuted(&order))
@@ -107,7 +108,12 @@ pub(crate) fn broadcast_as(op: &str, x: &Node, shape: &[usize]) -> Result<Node> 
 pub(crate) fn unsqueeze(x: &Node, axis: isize) -> Result<Node> {
     let places = x.rank() as isize + 1;
     if !(-places..places).contains(&axis) {
-        let message = format!("axis {axis} is out of range for a new axis in shape {:?}: use {} to {}", x.shape(), -places, places - 1);
+        let message = format!(
+            "axis {axis} is out of range for a new axis in shape {:?}: use {} to {}",
+            x.shape(),
+            -places,
+            places - 1
+        );
         return Err(Error::new(ErrorKind::Axis, "unsqueeze", message).made_at("tensor", x.at()));
     }
     let mut shape = Shape::from_slice(x.shape());

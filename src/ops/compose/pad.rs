@@ -12,7 +12,12 @@ use smallvec::SmallVec;
 pub(crate) fn constant(x: &Node, padding: &[(isize, isize)], value: Literal) -> Result<Node> {
     let op = "pad";
     if padding.len() != x.rank() {
-        let message = format!("{} pairs for the {} axes of shape {:?}: give one (before, after) for each", padding.len(), x.rank(), x.shape());
+        let message = format!(
+            "{} pairs for the {} axes of shape {:?}: give one (before, after) for each",
+            padding.len(),
+            x.rank(),
+            x.shape()
+        );
         return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));
     }
     let mut ranges = whole_ranges(x.shape());
@@ -50,11 +55,20 @@ pub(crate) fn with_border(x: &Node, axis: isize, before: usize, after: usize, bo
     let size = x.shape()[axis];
     let most = match border {
         Border::Reflect => size.saturating_sub(1),
-        Border::Replicate => if size == 0 { 0 } else { usize::MAX },
+        Border::Replicate => {
+            if size == 0 {
+                0
+            } else {
+                usize::MAX
+            }
+        }
         Border::Circular => size,
     };
     if before > most || after > most {
-        let message = format!("{border:?} padding ({before}, {after}) is more than axis {axis} of shape {:?} can give", x.shape());
+        let message = format!(
+            "{border:?} padding ({before}, {after}) is more than axis {axis} of shape {:?} can give",
+            x.shape()
+        );
         return Err(Error::new(ErrorKind::Value, op, message).made_at("tensor", x.at()));
     }
     if before == 0 && after == 0 {

@@ -96,11 +96,16 @@ pub(crate) fn logsumexp(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) ->
     Ok(&sum.ln() + &shift)
 }
 
-/// Whether any element is not zero (`any`), or every one (`all`).
+/// Whether any element is not zero.
 #[track_caller]
-pub(crate) fn any_or_all(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
-    let kind = if op == "any" { ReduceKind::Max } else { ReduceKind::Min };
-    reduce(op, kind, &x.cast(DType::Bool)?, axes, keepdim)
+pub(crate) fn any(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
+    reduce(op, ReduceKind::Max, &x.cast(DType::Bool)?, axes, keepdim)
+}
+
+/// Whether every element is not zero.
+#[track_caller]
+pub(crate) fn all(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
+    reduce(op, ReduceKind::Min, &x.cast(DType::Bool)?, axes, keepdim)
 }
 
 /// The position of the first largest (or smallest) element along one axis, or of all elements in row-major order.

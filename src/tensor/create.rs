@@ -1,0 +1,189 @@
+//! Creation: constants, ranges, random numbers, data.
+
+use super::twins::{twin_functions, twins};
+use super::{Dim1, Dim2, DimDyn, Dimension, IntoShape, Tensor};
+use crate::dtype::{FloatDType, IntegerDType, NumericDType, TensorDType};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::Node;
+use crate::memory::Buffer;
+use crate::ops::compose::create;
+use crate::shape::{Shape, element_count};
+
+/// Starts this thread's random numbers anew: the same seed gives the same numbers on any machine and for any number
+/// of threads that execute.
+///
+/// ```
+/// use zither::{Tensor, manual_seed};
+/// manual_seed(7);
+/// let a = Tensor::<f32, _>::rand([3]);
+/// manual_seed(7);
+/// let b = Tensor::<f32, _>::rand([3]);
+/// assert_eq!(a.data()?, b.data()?);
+/// # Ok::<(), zither::Error>(())
+/// ```
+pub fn manual_seed(seed: u64) {
+    create::seed(seed);
+}
+
+/// A node for data of a shape, after checking that the counts agree.
+#[track_caller]
+pub(super) fn data_node<T: TensorDType>(data: &[T], shape: Shape) -> Result<Node> {
+    let count = element_count("from_data", &shape, T::DTYPE)?;
+    if count != data.len() {
+        let message = format!("{} elements do not fill shape {shape:?}, which has {count}", data.len());
+        return Err(Error::new(ErrorKind::Shape, "from_data", message));
+    }
+    Ok(Node::from_buffer(Buffer::from_slice("from_data", data)?, shape))
+}
+
+impl<T: TensorDType, D: Dimension> Tensor<T, D> {
+    twin_functions! {
+        /// A tensor of the given elements, in row-major order.
+        ///
+        /// ```
+        /// let t = zither::Tensor::from_data(vec![1.0f32, 2.0, 3.0, 4.0], [2, 2]);
+        /// assert_eq!(t.to_vec2()?, [[1.0, 2.0], [3.0, 4.0]]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
+        fn from_data try_from_data(data: Vec<T>, shape: impl IntoShape<D>) -> Tensor<T, D> {
+            Ok(Tensor::wrap(data_node(&data, shape.into_shape())?))
+        }
+
+        /// A tensor with the same value everywhere.
+        fn full try_full(shape: impl IntoShape<D>, value: T) -> Tensor<T, D> {
+            Ok(Tensor::wrap(Node::full(&shape.into_shape(), value.literal())?))
+        }
+
+        /// Data that will be given by name when the tensor is read with [`realize_with`](Self::realize_with).
+        fn input try_input(name: &str, shape: impl IntoShape<D>) -> Tensor<T, D> {
+            Ok(Tensor::wrap(Node::input(name, &shape.into_shape(), T::DTYPE)?))
+        }
+    }
+
+    twins! {
+        /// The value everywhere, in this tensor's shape.
+        fn full_like try_full_like(&self, value: T) -> Tensor<T, D> {
+            Ok(Tensor::wrap(Node::full(self.shape(), value.literal())?))
+        }
+    }
+}
+
+impl<T: NumericDType, D: Dimension> Tensor<T, D> {
+    twin_functions! {
+        /// Zeros.
+        fn zeros try_zeros(shape: impl IntoShape<D>) -> Tensor<T, D> {
+            let shape = shape.into_shape();
+            element_count("zeros", &shape, T::DTYPE)?;
+            Ok(Tensor::wrap(Node::full(&shape, T::ZERO.literal())?))
+        }
+
+        /// Ones.
+        fn ones try_ones(shape: impl IntoShape<D>) -> Tensor<T, D> {
+            let shape = shape.into_shape();
+            element_count("ones", &shape, T::DTYPE)?;
+            Ok(Tensor::wrap(Node::full(&shape, T::ONE.literal())?))
+        }
+    }
+
+    twins! {
+        /// Zeros in this tensor's shape.
+        fn zeros_like try_zeros_like(&self) -> Tensor<T, D> {
+            Ok(Tensor::wrap(Node::full(self.shape(), T::ZERO.literal())?))
+        }
+
+        /// Ones in this tensor's shape.
+        fn ones_like try_ones_like(&self) -> Tensor<T, D> {
+            Ok(Tensor::wrap(Node::full(self.shape(), T::ONE.literal())?))
+        }
+    }
+}
+
+impl<T: NumericDType> Tensor<T, DimDyn> {
+    /// Zeros of a shape that only the run knows.
+    #[track_caller]
+    pub fn zeros_dyn(shape: &[usize]) -> Tensor<T, DimDyn> {
+        Tensor::zeros(shape)
+    }
+
+    /// Ones of a shape that only the run knows.
+    #[track_caller]
+    pub fn ones_dyn(shape: &[usize]) -> Tensor<T, DimDyn> {
+        Tensor::ones(shape)
+    }
+}
+
+impl<T: NumericDType> Tensor<T, Dim1> {
+    twin_functions! {
+        /// `start, start + 1, …` below `end`.
+        fn arange try_arange(start: T, end: T) -> Tensor<T, Dim1> {
+            Ok(Tensor::wrap(create::arange(start.literal(), end.literal(), T::ONE.literal())?))
+        }
+
+        /// `start, start + step, …` below `end` (above it, for a negative step).
+        fn arange_step try_arange_step(start: T, end: T, step: T) -> Tensor<T, Dim1> {
+            Ok(Tensor::wrap(create::arange(start.literal(), end.literal(), step.literal())?))
+        }
+    }
+}
+
+impl<T: FloatDType> Tensor<T, Dim1> {
+    twin_functions! {
+        /// `count` numbers from `start` to `end`, both of them there.
+        fn linspace try_linspace(start: T, end: T, count: usize) -> Tensor<T, Dim1> {
+            Ok(Tensor::wrap(create::linspace(start.to_f64(), end.to_f64(), count, T::DTYPE)?))
+        }
+    }
+}
+
+impl<T: NumericDType> Tensor<T, Dim2> {
+    twin_functions! {
+        /// The identity matrix.
+        fn eye try_eye(size: usize) -> Tensor<T, Dim2> {
+            Ok(Tensor::wrap(create::eye(size, size, T::DTYPE)?))
+        }
+    }
+}
+
+impl<T: FloatDType, D: Dimension> Tensor<T, D> {
+    twin_functions! {
+        /// Random numbers, uniform in [0, 1).
+        fn rand try_rand(shape: impl IntoShape<D>) -> Tensor<T, D> {
+            Ok(Tensor::wrap(create::rand(&shape.into_shape(), T::DTYPE)?))
+        }
+
+        /// Random numbers, normal with mean 0 and variance 1.
+        fn randn try_randn(shape: impl IntoShape<D>) -> Tensor<T, D> {
+            Ok(Tensor::wrap(create::randn(&shape.into_shape(), T::DTYPE)?))
+        }
+    }
+
+    twins! {
+        /// [`rand`](Self::rand) in this tensor's shape.
+        fn rand_like try_rand_like(&self) -> Tensor<T, D> {
+            Ok(Tensor::wrap(create::rand(self.shape(), T::DTYPE)?))
+        }
+
+        /// [`randn`](Self::randn) in this tensor's shape.
+        fn randn_like try_randn_like(&self) -> Tensor<T, D> {
+            Ok(Tensor::wrap(create::randn(self.shape(), T::DTYPE)?))
+        }
+    }
+}
+
+impl<T: IntegerDType, D: Dimension> Tensor<T, D> {
+    twin_functions! {
+        /// Random whole numbers in `low..high`, all equally likely.
+        fn randint try_randint(shape: impl IntoShape<D>, low: T, high: T) -> Tensor<T, D> {
+            Ok(Tensor::wrap(create::randint(&shape.into_shape(), low.literal(), high.literal())?))
+        }
+    }
+}
+
+impl<D: Dimension> Tensor<bool, D> {
+    twin_functions! {
+        /// `true` with probability `p`.
+        fn bernoulli try_bernoulli(shape: impl IntoShape<D>, p: f64) -> Tensor<bool, D> {
+            Ok(Tensor::wrap(create::bernoulli(&shape.into_shape(), p)?))
+        }
+    }
+}

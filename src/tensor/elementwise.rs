@@ -1,0 +1,243 @@
+//! Elementwise functions of one tensor, and comparisons and choices between two.
+
+use super::operand::Beside;
+use super::twins::twins;
+use super::{BroadcastWith, Dimension, DynTensor, Operand, Tensor};
+use crate::dtype::{FloatDType, Literal, NumericDType, TensorDType};
+use crate::error::{Error, ErrorKind, OrRaise, Result};
+use crate::graph::Node;
+use crate::ops::{self, compose};
+
+/// Functions of one tensor: `name`, the twin of a dynamic tensor, the bound of the dtype, what it does.
+macro_rules! unary {
+    ($($bound:ident { $($name:ident $try_name:ident $doc:literal $f:expr;)* })*) => {$(
+        impl<T: $bound, D: Dimension> Tensor<T, D> {$(
+            #[doc = $doc]
+            #[track_caller]
+            pub fn $name(&self) -> Tensor<T, D> {
+                Tensor::wrap($f(self.node()).or_raise())
+            }
+        )*}
+
+        impl DynTensor {
+            twins! {$(
+                #[doc = $doc]
+                fn $name $try_name(&self) -> DynTensor { Ok(DynTensor::wrap($f(self.node())?)) }
+            )*}
+        }
+    )*};
+}
+
+/// A primitive as a function of one node.
+macro_rules! primitive {
+    ($record:ident) => {{
+        #[track_caller]
+        fn call(x: &Node) -> Result<Node> {
+            Node::map(&ops::$record, &[x])
+        }
+        call
+    }};
+}
+
+unary! {
+    FloatDType {
+        exp try_exp "eˣ." primitive!(EXP);
+        exp2 try_exp2 "2ˣ." primitive!(EXP2);
+        expm1 try_expm1 "eˣ - 1, exact near 0." primitive!(EXPM1);
+        ln try_ln "The natural logarithm." primitive!(LN);
+        log2 try_log2 "The logarithm to base 2." primitive!(LOG2);
+        log1p try_log1p "ln(1 + x), exact near 0." primitive!(LOG1P);
+        sqrt try_sqrt "The square root, correctly rounded." primitive!(SQRT);
+        rsqrt try_rsqrt "1 / √x." |x: &Node| Node::map(&ops::RECIP, &[&Node::map(&ops::SQRT, &[x])?]);
+        recip try_recip "1 / x, correctly rounded." primitive!(RECIP);
+        sin try_sin "The sine." primitive!(SIN);
+        cos try_cos "The cosine." primitive!(COS);
+        tan try_tan "The tangent." primitive!(TAN);
+        tanh try_tanh "The hyperbolic tangent." primitive!(TANH);
+        sigmoid try_sigmoid "1 / (1 + e⁻ˣ), without overflow." primitive!(SIGMOID);
+        erf try_erf "The error function." primitive!(ERF);
+        floor try_floor "Rounded down." primitive!(FLOOR);
+        ceil try_ceil "Rounded up." primitive!(CEIL);
+        trunc try_trunc "Rounded towards zero." primitive!(TRUNC);
+        round try_round "Rounded to nearest, ties to even (as NumPy and PyTorch do)." primitive!(ROUND);
+        silu try_silu "x · sigmoid(x)." compose::activation::silu;
+        gelu try_gelu "x · Φ(x), with Φ the normal distribution, through `erf`." compose::activation::gelu;
+        gelu_tanh try_gelu_tanh "The usual approximation of `gelu` through `tanh`." compose::activation::gelu_tanh;
+        softplus try_softplus "ln(1 + eˣ), without overflow." compose::activation::softplus;
+    }
+    NumericDType {
+        abs try_abs "The absolute value." primitive!(ABS);
+        sign try_sign "-1, 0 or 1 by the sign (0 for NaN)." primitive!(SIGN);
+        square try_square "x²." |x: &Node| Node::map(&ops::MUL, &[x, x]);
+        relu try_relu "max(0, x); its slope at 0 is 0." compose::activation::relu;
+    }
+}
+
+/// Functions of two: a tensor, and a tensor or a number beside it.
+macro_rules! binary {
+    ($($bound:ident { $($name:ident $try_name:ident $out:ty, $doc:literal $f:expr;)* })*) => {$(
+        impl<T: $bound, D: Dimension> Tensor<T, D> {$(
+            #[doc = $doc]
+            #[track_caller]
+            pub fn $name<O: Operand<T>>(&self, other: O) -> Tensor<$out, D::Output>
+            where
+                D: BroadcastWith<O::Dim>,
+            {
+                self.$try_name(other).or_raise()
+            }
+
+            #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), with an error in place of a panic.")]
+            #[track_caller]
+            pub fn $try_name<O: Operand<T>>(&self, other: O) -> Result<Tensor<$out, D::Output>>
+            where
+                D: BroadcastWith<O::Dim>,
+            {
+                let other = other.operand(&Beside(self.node()))?;
+                Ok(Tensor::wrap($f(self.node(), &other.0)?))
+            }
+        )*}
+
+        impl DynTensor {
+            twins! {$(
+                #[doc = $doc]
+                fn $name $try_name(&self, other: &DynTensor) -> DynTensor {
+                    Ok(DynTensor::wrap($f(self.node(), other.node())?))
+                }
+            )*}
+        }
+    )*};
+}
+
+/// A primitive as a function of two nodes, in the given order.
+macro_rules! primitive_of_two {
+    ($record:ident) => {{
+        #[track_caller]
+        fn call(a: &Node, b: &Node) -> Result<Node> {
+            Node::map(&ops::$record, &[a, b])
+        }
+        call
+    }};
+    ($record:ident swapped) => {{
+        #[track_caller]
+        fn call(a: &Node, b: &Node) -> Result<Node> {
+            Node::map(&ops::$record, &[b, a])
+        }
+        call
+    }};
+}
+
+binary! {
+    NumericDType {
+        maximum try_maximum T, "The larger of two numbers; NaN if either is." primitive_of_two!(MAXIMUM);
+        minimum try_minimum T, "The smaller of two numbers; NaN if either is." primitive_of_two!(MINIMUM);
+        lt try_lt bool, "Whether each element is smaller. False on NaN." primitive_of_two!(LT);
+        le try_le bool, "Whether each element is smaller or equal. False on NaN." primitive_of_two!(LE);
+        gt try_gt bool, "Whether each element is larger. False on NaN." primitive_of_two!(LT swapped);
+        ge try_ge bool, "Whether each element is larger or equal. False on NaN." primitive_of_two!(LE swapped);
+    }
+    TensorDType {
+        eq try_eq bool, "Whether each element is equal. NaN equals nothing." primitive_of_two!(EQ);
+        ne try_ne bool, "Whether each element is different." primitive_of_two!(NE);
+    }
+    FloatDType {
+        pow try_pow T, "Each element to a power, as C's `pow`." primitive_of_two!(POW);
+    }
+}
+
+impl<T: FloatDType, D: Dimension> Tensor<T, D> {
+    /// Each element to a power known now: small whole powers are products.
+    ///
+    /// ```
+    /// let x = zither::Tensor::new([3.0f32]);
+    /// assert_eq!(x.powf(2.0).item()?, 9.0);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn powf(&self, exponent: f64) -> Tensor<T, D> {
+        Tensor::wrap(compose::scalar::powf(self.node(), exponent).or_raise())
+    }
+
+    twins! {
+        /// `self * b + c`, rounded once.
+        fn mul_add try_mul_add(&self, b: &Tensor<T, D>, c: &Tensor<T, D>) -> Tensor<T, D> {
+            let node = Node::map(&ops::MUL_ADD, &[self.node(), b.node(), c.node()])?;
+            same_shape("mul_add", self.node(), &node)?;
+            Ok(Tensor::wrap(node))
+        }
+    }
+}
+
+impl<T: NumericDType, D: Dimension> Tensor<T, D> {
+    /// Kept between two numbers. Where `low > high` the result is `high`; NaN stays.
+    #[track_caller]
+    pub fn clamp(&self, low: T, high: T) -> Tensor<T, D> {
+        let (low, high) = (Some(low.literal()), Some(high.literal()));
+        Tensor::wrap(compose::scalar::clamp(self.node(), low, high).or_raise())
+    }
+
+    /// `self * mul + add`: two roundings, as the operators would.
+    #[track_caller]
+    pub fn affine(&self, mul: T, add: T) -> Tensor<T, D> {
+        self * mul + add
+    }
+}
+
+impl<D: Dimension> Tensor<bool, D> {
+    twins! {
+        /// `yes` where this is true, `no` elsewhere. All three broadcast; the result has the rank of `yes`.
+        ///
+        /// ```
+        /// let x = zither::Tensor::new([1.0f32, -2.0]);
+        /// let y = x.gt(0.0).where_(&x, &(&x * 10.0));
+        /// assert_eq!(y.data()?, [1.0, -20.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
+        fn where_ try_where[T: TensorDType, E: Dimension](&self, yes: &Tensor<T, E>, no: &Tensor<T, E>) -> Tensor<T, E> {
+            let node = Node::map(&ops::SELECT, &[self.node(), yes.node(), no.node()])?;
+            if E::RANK.is_some_and(|rank| rank != node.rank()) {
+                let message = format!(
+                    "condition {:?} is of higher rank than the values {:?}: unsqueeze the values",
+                    self.shape(),
+                    yes.shape()
+                );
+                return Err(Error::new(ErrorKind::Shape, "where", message).operands(self.node().at(), yes.node().at()));
+            }
+            Ok(Tensor::wrap(node))
+        }
+    }
+}
+
+/// An error when operands stretched a tensor that had to keep its shape.
+fn same_shape(op: &str, x: &Node, result: &Node) -> Result<()> {
+    if x.rank() == result.rank() {
+        return Ok(());
+    }
+    let message = format!("shape {:?} became {:?}", x.shape(), result.shape());
+    Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()))
+}
+
+impl DynTensor {
+    twins! {
+        /// Each element to a power known now.
+        fn powf try_powf(&self, exponent: f64) -> DynTensor {
+            Ok(DynTensor::wrap(compose::scalar::powf(self.node(), exponent)?))
+        }
+
+        /// Kept between two numbers, either of which may be missing.
+        fn clamp try_clamp(&self, low: Option<f64>, high: Option<f64>) -> DynTensor {
+            let bound = |value: f64| Literal::from_f64(self.dtype(), value);
+            Ok(DynTensor::wrap(compose::scalar::clamp(self.node(), low.map(bound), high.map(bound))?))
+        }
+
+        /// `self * mul + add`.
+        fn affine try_affine(&self, mul: f64, add: f64) -> DynTensor {
+            let product = compose::scalar::with_scalar(&ops::MUL, self.node(), mul)?;
+            Ok(DynTensor::wrap(compose::scalar::with_scalar(&ops::ADD, &product, add)?))
+        }
+
+        /// `yes` where this (a bool tensor) is true, `no` elsewhere.
+        fn where_ try_where(&self, yes: &DynTensor, no: &DynTensor) -> DynTensor {
+            Ok(DynTensor::wrap(Node::map(&ops::SELECT, &[self.node(), yes.node(), no.node()])?))
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What networks are made of: softmax, normalisations, losses, linear maps, convolution and its windows.
+
+use super::twins::twins;
+use super::{Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, DimDyn, Dimension, DynTensor, HasAxes, MatMulWith, Tensor};
+use crate::dtype::{FloatDType, IntegerDType, NumericDType};
+use crate::error::Result;
+use crate::graph::Node;
+use crate::ops::compose::convolution::{self, Sliding};
+use crate::ops::compose::loss::{self, CrossEntropy};
+use crate::ops::compose::{contraction, norm};
+use smallvec::SmallVec;
+
+pub use crate::ops::compose::loss::Reduction;
+
+/// How a window moves over `N` spatial axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window<const N: usize> {
+    /// The step from one window to the next.
+    pub stride: [usize; N],
+    /// Zeros added on both sides of each axis.
+    pub padding: [usize; N],
+    /// The step from one element of a window to the next.
+    pub dilation: [usize; N],
+    /// Channels are split into so many groups that do not see each other (convolution only).
+    pub groups: usize,
+}
+
+impl<const N: usize> Default for Window<N> {
+    fn default() -> Window<N> {
+        Window { stride: [1; N], padding: [0; N], dilation: [1; N], groups: 1 }
+    }
+}
+
+impl<const N: usize> Window<N> {
+    fn sliding(&self) -> Sliding {
+        Sliding {
+            stride: SmallVec::from_slice(&self.stride),
+            padding: SmallVec::from_slice(&self.padding),
+            dilation: SmallVec::from_slice(&self.dilation),
+        }
+    }
+}
+
+/// Settings of [`Tensor::cross_entropy_with`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CrossEntropyOptions {
+    /// What becomes of the losses of single samples.
+    pub reduction: Reduction,
+    /// The weight that is spread evenly over all classes, 0 to 1.
+    pub label_smoothing: f64,
+    /// Samples with this label count for nothing.
+    pub ignore_index: i64,
+}
+
+impl Default for CrossEntropyOptions {
+    fn default() -> CrossEntropyOptions {
+        CrossEntropyOptions { reduction: Reduction::Mean, label_smoothing: 0.0, ignore_index: -100 }
+    }
+}
+
+impl CrossEntropyOptions {
+    fn settings(self) -> CrossEntropy {
+        CrossEntropy {
+            reduction: self.reduction,
+            label_smoothing: self.label_smoothing,
+            ignore_index: self.ignore_index,
+        }
+    }
+}
+
+fn node<T: FloatDType, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> Option<&Node> {
+    tensor.map(|tensor| tensor.node())
+}
+
+impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
+    twins! {
+        /// eˣ / Σ eˣ along an axis, without overflow.
+        fn softmax try_softmax(&self, axis: isize) -> Tensor<T, D> {
+            Ok(Tensor::wrap(norm::softmax(self.node(), axis)?))
+        }
+
+        /// ln softmax(x) along an axis.
+        fn log_softmax try_log_softmax(&self, axis: isize) -> Tensor<T, D> {
+            Ok(Tensor::wrap(norm::log_softmax(self.node(), axis)?))
+        }
+
+        /// `(x - mean) / √(var + eps) · weight + bias` over the trailing axes, which are `shape`.
+        fn layer_norm try_layer_norm[E: Dimension](
+            &self,
+            shape: &[usize],
+            weight: Option<&Tensor<T, E>>,
+            bias: Option<&Tensor<T, E>>,
+            eps: f64,
+        ) -> Tensor<T, D> {
+            Ok(Tensor::wrap(norm::layer_norm(self.node(), shape, node(weight), node(bias), eps)?))
+        }
+
+        /// `x / √(mean(x²) + eps) · weight` over the trailing axes, which are `shape`.
+        fn rms_norm try_rms_norm[E: Dimension](&self, shape: &[usize], weight: Option<&Tensor<T, E>>, eps: f64) -> Tensor<T, D> {
+            Ok(Tensor::wrap(norm::rms_norm(self.node(), shape, node(weight), eps)?))
+        }
+
+        /// The mean of `-ln softmax(self)[target]`: classes along axis 1 (axis 0 for a vector), `target` their numbers.
+        ///
+        /// ```
+        /// use zither::Tensor;
+        /// let logits = Tensor::new([[0.0f32, 0.0], [0.0, 0.0]]);
+        /// let loss = logits.cross_entropy(&Tensor::new([0i64, 1]));
+        /// assert!((loss.item()? - 2f32.ln()).abs() < 1e-6);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
+        fn cross_entropy try_cross_entropy[I: IntegerDType](&self, target: &Tensor<I, D::Smaller>) -> Tensor<T, Dim0> {
+            let settings = CrossEntropyOptions::default().settings();
+            Ok(Tensor::wrap(loss::cross_entropy(self.node(), target.node(), settings)?))
+        }
+
+        /// [`cross_entropy`](Self::cross_entropy) with settings; without a reduction the result has the target's shape.
+        fn cross_entropy_with try_cross_entropy_with[I: IntegerDType](
+            &self,
+            target: &Tensor<I, D::Smaller>,
+            options: CrossEntropyOptions,
+        ) -> Tensor<T, DimDyn> {
+            Ok(Tensor::wrap(loss::cross_entropy(self.node(), target.node(), options.settings())?))
+        }
+
+        /// `self · weightᵀ + bias`, with `weight` of shape `[outputs, inputs]`.
+        fn linear try_linear(&self, weight: &Tensor<T, Dim2>, bias: Option<&Tensor<T, Dim1>>) -> Tensor<T, <D as MatMulWith<Dim2>>::Output>
+        [D: MatMulWith<Dim2>] {
+            Ok(Tensor::wrap(contraction::linear(self.node(), weight.node(), node(bias))?))
+        }
+    }
+}
+
+/// Convolution over so many spatial axes.
+macro_rules! convolutions {
+    ($($n:literal $dim:ty, $conv:ident $try_conv:ident;)*) => {$(
+        impl<T: FloatDType> Tensor<T, $dim> {
+            twins! {
+                /// Convolution of `[samples, channels, ..]` with `[outputs, channels / groups, ..]` (a correlation, as in
+                /// PyTorch), plus one bias per output.
+                fn $conv $try_conv(
+                    &self,
+                    weight: &Tensor<T, $dim>,
+                    bias: Option<&Tensor<T, Dim1>>,
+                    window: Window<$n>,
+                ) -> Tensor<T, $dim> {
+                    let op = stringify!($conv);
+                    let result = convolution::conv(op, self.node(), weight.node(), node(bias), &window.sliding(), window.groups)?;
+                    Ok(Tensor::wrap(result))
+                }
+            }
+        }
+    )*};
+}
+
+convolutions! {
+    1 Dim3, conv1d try_conv1d;
+    2 Dim4, conv2d try_conv2d;
+    3 Dim5, conv3d try_conv3d;
+}
+
+/// Windows over the last `N` axes, and the way back.
+macro_rules! windows {
+    ($($n:literal $unfold:ident $try_unfold:ident $fold:ident $try_fold:ident;)*) => {
+        impl<T: NumericDType, D: Dimension> Tensor<T, D> {
+            twins! {$(
+                #[doc = concat!("The windows over the last ", stringify!($n), " axes: `[.., places.., kernel..]`. A view.")]
+                fn $unfold $try_unfold(&self, kernel: [usize; $n], window: Window<$n>) -> Tensor<T, DimDyn> {
+                    Ok(Tensor::wrap(unfold_node(stringify!($unfold), self.node(), &kernel, &window.sliding())?))
+                }
+
+                #[doc = concat!("The adjoint of [`", stringify!($unfold), "`](Self::", stringify!($unfold), "): windows `[.., places.., kernel..]` added up where they came from, `[.., size..]`.")]
+                fn $fold $try_fold(&self, size: [usize; $n], kernel: [usize; $n], window: Window<$n>) -> Tensor<T, DimDyn> {
+                    let op = stringify!($fold);
+                    Ok(Tensor::wrap(convolution::fold(op, self.node(), &size, &kernel, &window.sliding())?))
+                }
+            )*}
+        }
+    };
+}
+
+windows! {
+    1 unfold1d try_unfold1d fold1d try_fold1d;
+    2 unfold2d try_unfold2d fold2d try_fold2d;
+    3 unfold3d try_unfold3d fold3d try_fold3d;
+}
+
+#[track_caller]
+fn unfold_node(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Result<Node> {
+    if x.rank() < kernel.len() {
+        let message = format!("shape {:?} has fewer than {} axes", x.shape(), kernel.len());
+        return Err(crate::error::Error::new(crate::error::ErrorKind::Shape, op, message).made_at("tensor", x.at()));
+    }
+    convolution::windows(op, x, kernel, sliding)
+}
+
+impl DynTensor {
+    twins! {
+        /// eˣ / Σ eˣ along an axis, without overflow.
+        fn softmax try_softmax(&self, axis: isize) -> DynTensor {
+            Ok(DynTensor::wrap(norm::softmax(self.node(), axis)?))
+        }
+
+        /// ln softmax(x) along an axis.
+        fn log_softmax try_log_softmax(&self, axis: isize) -> DynTensor {
+            Ok(DynTensor::wrap(norm::log_softmax(self.node(), axis)?))
+        }
+
+        /// `(x - mean) / √(var + eps) · weight + bias` over the trailing axes, which are `shape`.
+        fn layer_norm try_layer_norm(
+            &self,
+            shape: &[usize],
+            weight: Option<&DynTensor>,
+            bias: Option<&DynTensor>,
+            eps: f64,
+        ) -> DynTensor {
+            let (weight, bias) = (weight.map(DynTensor::node), bias.map(DynTensor::node));
+            Ok(DynTensor::wrap(norm::layer_norm(self.node(), shape, weight, bias, eps)?))
+        }
+
+        /// `x / √(mean(x²) + eps) · weight` over the trailing axes, which are `shape`.
+        fn rms_norm try_rms_norm(&self, shape: &[usize], weight: Option<&DynTensor>, eps: f64) -> DynTensor {
+            Ok(DynTensor::wrap(norm::rms_norm(self.node(), shape, weight.map(DynTensor::node), eps)?))
+        }
+
+        /// `-ln softmax(self)[target]`; see [`Tensor::cross_entropy`].
+        fn cross_entropy try_cross_entropy(&self, target: &DynTensor, options: CrossEntropyOptions) -> DynTensor {
+            Ok(DynTensor::wrap(loss::cross_entropy(self.node(), target.node(), options.settings())?))
+        }
+
+        /// `self · weightᵀ + bias`, with `weight` of shape `[outputs, inputs]`.
+        fn linear try_linear(&self, weight: &DynTensor, bias: Option<&DynTensor>) -> DynTensor {
+            Ok(DynTensor::wrap(contraction::linear(self.node(), weight.node(), bias.map(DynTensor::node))?))
+        }
+
+        /// Convolution over `N` spatial axes; see [`Tensor::conv2d`].
+        fn conv try_conv[const N: usize](&self, weight: &DynTensor, bias: Option<&DynTensor>, window: Window<N>) -> DynTensor {
+            let bias = bias.map(DynTensor::node);
+            let result = convolution::conv("conv", self.node(), weight.node(), bias, &window.sliding(), window.groups)?;
+            Ok(DynTensor::wrap(result))
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Reading: here wishes become numbers.
+
+use super::{Dim1, Dim2, Dim3, Dim4, Dimension, DynTensor, Tensor};
+use crate::dtype::{Literal, TensorDType};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{self, Node};
+use crate::lower;
+use crate::runtime;
+use crate::schedule::{self, Work};
+use std::fmt::Write;
+
+/// Executes several tensors as one request, so that what they share is computed once.
+pub fn realize_all(tensors: &[&DynTensor]) -> Result<()> {
+    let nodes: Vec<Node> = tensors.iter().map(|tensor| tensor.node().clone()).collect();
+    runtime::execute(&nodes)
+}
+
+/// The elements of a node in row-major order.
+fn elements<T: TensorDType>(node: &Node) -> Result<Vec<T>> {
+    runtime::read(node)?.to_vec("data")
+}
+
+/// The one element of a node.
+fn single<T: TensorDType>(node: &Node) -> Result<T> {
+    if node.len() != 1 {
+        let message = format!("shape {:?} has {} elements, not one", node.shape(), node.len());
+        return Err(Error::new(ErrorKind::Shape, "item", message).made_at("tensor", node.at()));
+    }
+    Ok(elements(node)?[0])
+}
+
+/// The graph behind `node` with inputs replaced by name.
+fn with_inputs(node: &Node, given: &[(&str, &DynTensor)]) -> Result<Node> {
+    for (name, value) in given {
+        let _ = find_input(node, name, value)?;
+    }
+    let find = |candidate: &Node| {
+        let name = candidate.name()?;
+        given.iter().find(|(given, _)| *given == name).map(|(_, value)| value.node().clone())
+    };
+    Ok(graph::replace(std::slice::from_ref(node), find)?.remove(0))
+}
+
+/// An error unless an input of that name exists and the value fits it.
+fn find_input(node: &Node, name: &str, value: &DynTensor) -> Result<()> {
+    let inputs = graph::topological(std::slice::from_ref(node), Node::inputs);
+    let mut found = false;
+    for input in inputs.iter().filter(|input| input.name() == Some(name)) {
+        found = true;
+        if input.shape() != value.shape() || input.dtype() != value.dtype() {
+            let message = format!(
+                "\"{name}\" is {} of shape {:?}, but was given {} of shape {:?}",
+                input.dtype(),
+                input.shape(),
+                value.dtype(),
+                value.shape()
+            );
+            return Err(Error::new(ErrorKind::Input, "realize_with", message).operands(input.at(), value.node().at()));
+        }
+    }
+    if found {
+        return Ok(());
+    }
+    let mut names: Vec<&str> = inputs.iter().filter_map(Node::name).collect();
+    names.dedup();
+    let message = format!("there is no input \"{name}\"; the inputs are {names:?}");
+    Err(Error::new(ErrorKind::Input, "realize_with", message).made_at("tensor", node.at()))
+}
+
+/// The loop programs a node lowers to, one after the other.
+fn lowered(node: &Node) -> Result<String> {
+    let base = node.base_and_view().0;
+    if base.buffer().is_some() {
+        return Ok("the numbers are here: nothing to run\n".to_string());
+    }
+    let plan = schedule::plan(std::slice::from_ref(&base))?;
+    let mut text = String::new();
+    for (k, kernel) in plan.kernels.iter().enumerate() {
+        let (at, node) = (kernel.node.at(), &kernel.node);
+        let _ = writeln!(text, "kernel {k}: {} {:?}  // {}:{}", node.dtype(), node.shape(), at.file(), at.line());
+        match &kernel.work {
+            Work::MapReduce(map_reduce) => {
+                let _ = write!(text, "{}", lower::lower(map_reduce));
+            }
+            Work::Concat { parts, axis } => {
+                let _ = writeln!(text, "concat {} tensors along axis {axis}", parts.len());
+            }
+            Work::Gather { axis, .. } => {
+                let _ = writeln!(text, "gather along axis {axis}");
+            }
+            Work::ScatterAdd { axis, .. } => {
+                let _ = writeln!(text, "scatter_add along axis {axis}");
+            }
+        }
+    }
+    Ok(text)
+}
+
+impl<T: TensorDType, D: Dimension> Tensor<T, D> {
+    /// Executes what the tensor needs, so that its numbers are there. Gives the tensor back.
+    #[track_caller]
+    pub fn realize(&self) -> Result<Tensor<T, D>> {
+        runtime::execute(std::slice::from_ref(self.node()))?;
+        Ok(self.clone())
+    }
+
+    /// The tensor with its [`input`](Tensor::input)s given by name, executed.
+    ///
+    /// ```
+    /// use zither::{Dim1, Tensor};
+    /// let x = Tensor::<f32, Dim1>::input("x", [2]);
+    /// let y = &x * 2.0;
+    /// let data = Tensor::new([1.0f32, 2.0]).to_dynamic();
+    /// assert_eq!(y.realize_with(&[("x", &data)])?.data()?, [2.0, 4.0]);
+    /// assert!(y.data().is_err()); // "x" was not given
+    /// # Ok::<(), zither::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn realize_with(&self, inputs: &[(&str, &DynTensor)]) -> Result<Tensor<T, D>> {
+        Tensor::<T, D>::wrap(with_inputs(self.node(), inputs)?).realize()
+    }
+
+    /// Whether the numbers are there already.
+    pub fn is_realized(&self) -> bool {
+        self.node().is_realized()
+    }
+
+    /// The elements in row-major order.
+    #[track_caller]
+    pub fn data(&self) -> Result<Vec<T>> {
+        elements(self.node())
+    }
+
+    /// The one element of a tensor that has one.
+    #[track_caller]
+    pub fn item(&self) -> Result<T> {
+        single(self.node())
+    }
+
+    /// The one element of a tensor that has one: another name for [`item`](Self::item).
+    #[track_caller]
+    pub fn to_scalar(&self) -> Result<T> {
+        self.item()
+    }
+
+    /// The elements one after the other, in row-major order.
+    #[track_caller]
+    pub fn iter(&self) -> Result<std::vec::IntoIter<T>> {
+        Ok(self.data()?.into_iter())
+    }
+
+    /// The loop programs that reading this tensor would run, as text. Nothing is executed.
+    ///
+    /// ```
+    /// use zither::{Dim1, Tensor};
+    /// let a = Tensor::<f32, Dim1>::input("a", [4]);
+    /// let text = (&a + &a).sum_all().lowered()?;
+    /// assert!(text.contains("acc = sum(acc, v"));
+    /// # Ok::<(), zither::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn lowered(&self) -> Result<String> {
+        lowered(self.node())
+    }
+
+    /// The graph behind the tensor as text, one line a node. Nothing is executed.
+    pub fn graph(&self) -> String {
+        graph::listing(std::slice::from_ref(self.node()))
+    }
+}
+
+/// Rows out of a flat list.
+fn rows<T: Clone>(flat: Vec<T>, count: usize, len: usize) -> Vec<Vec<T>> {
+    (0..count).map(|row| flat[row * len..(row + 1) * len].to_vec()).collect()
+}
+
+impl<T: TensorDType> Tensor<T, Dim1> {
+    /// The elements.
+    #[track_caller]
+    pub fn to_vec1(&self) -> Result<Vec<T>> {
+        self.data()
+    }
+}
+
+impl<T: TensorDType> Tensor<T, Dim2> {
+    /// The elements, row by row.
+    #[track_caller]
+    pub fn to_vec2(&self) -> Result<Vec<Vec<T>>> {
+        let [a, b] = [self.shape()[0], self.shape()[1]];
+        Ok(rows(self.data()?, a, b))
+    }
+}
+
+impl<T: TensorDType> Tensor<T, Dim3> {
+    /// The elements, matrix by matrix.
+    #[track_caller]
+    pub fn to_vec3(&self) -> Result<Vec<Vec<Vec<T>>>> {
+        let [a, b, c] = [self.shape()[0], self.shape()[1], self.shape()[2]];
+        Ok(rows(rows(self.data()?, a * b, c), a, b))
+    }
+}
+
+impl<T: TensorDType> Tensor<T, Dim4> {
+    /// The elements, nested as the axes are.
+    #[track_caller]
+    pub fn to_vec4(&self) -> Result<Vec<Vec<Vec<Vec<T>>>>> {
+        let [a, b, c, d] = [self.shape()[0], self.shape()[1], self.shape()[2], self.shape()[3]];
+        Ok(rows(rows(rows(self.data()?, a * b * c, d), a * b, c), a, b))
+    }
+}
+
+impl DynTensor {
+    /// Executes what the tensor needs, so that its numbers are there. Gives the tensor back.
+    #[track_caller]
+    pub fn realize(&self) -> Result<DynTensor> {
+        runtime::execute(std::slice::from_ref(self.node()))?;
+        Ok(self.clone())
+    }
+
+    /// The tensor with its inputs given by name, executed.
+    #[track_caller]
+    pub fn realize_with(&self, inputs: &[(&str, &DynTensor)]) -> Result<DynTensor> {
+        DynTensor::wrap(with_inputs(self.node(), inputs)?).realize()
+    }
+
+    /// The elements in row-major order. The dtype must be `T`'s.
+    #[track_caller]
+    pub fn data<T: TensorDType>(&self) -> Result<Vec<T>> {
+        if self.dtype() != T::DTYPE {
+            let message = format!("expected {}, got {}: cast it first", T::DTYPE, self.dtype());
+            return Err(Error::new(ErrorKind::DType, "data", message).made_at("tensor", self.node().at()));
+        }
+        elements(self.node())
+    }
+
+    /// The elements with their dtype, in row-major order.
+    #[track_caller]
+    pub fn literals(&self) -> Result<Vec<Literal>> {
+        let buffer = runtime::read(self.node())?;
+        Ok((0..buffer.len()).map(|k| buffer.literal(k)).collect())
+    }
+
+    /// The one element of a tensor that has one, with its dtype.
+    #[track_caller]
+    pub fn item(&self) -> Result<Literal> {
+        crate::dtype::with_dtype!(self.dtype(), T => single::<T>(self.node()).map(TensorDType::literal))
+    }
+
+    /// The loop programs that reading this tensor would run, as text. Nothing is executed.
+    #[track_caller]
+    pub fn lowered(&self) -> Result<String> {
+        lowered(self.node())
+    }
+
+    /// The graph behind the tensor as text, one line a node. Nothing is executed.
+    pub fn graph(&self) -> String {
+        graph::listing(std::slice::from_ref(self.node()))
+    }
+}

@@ -74,7 +74,16 @@ pub(crate) fn exp(e: &mut Emit, x: Val) -> Val {
 
 /// e to the power `x`, for `x` from where the result rounds to 0 to where it overflows.
 pub(super) fn exp_within(e: &mut Emit, x: Val) -> Val {
-    let (n, r) = reduce(e, x, two_halves_bias(x.lane));
+    exp_times_power_of_two(e, x, 0)
+}
+
+/// Half of e to the power `x`, which overflows a little later.
+pub(super) fn half_exp_within(e: &mut Emit, x: Val) -> Val {
+    exp_times_power_of_two(e, x, -1)
+}
+
+fn exp_times_power_of_two(e: &mut Emit, x: Val, power: i64) -> Val {
+    let (n, r) = reduce(e, x, two_halves_bias(x.lane) + power);
     let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
     let one = e.float(x.lane, 1.0);
     let power = e.add(tail, one);

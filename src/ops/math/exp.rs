@@ -6,6 +6,7 @@
 
 use super::{by_lane, clamp, integer_lane, mantissa_bits, polynomial};
 use crate::ops::vector::{Emit, Lane, Val};
+use std::f64::consts::LOG2_E;
 
 /// `(e^r - 1 - r) / r²` on |r| ≤ 0.3473. Degree 4 for f32, error 2^-25.8 of `expm1`, 2^-27.8 of `exp`.
 const EXP_F32: [f64; 5] =
@@ -38,6 +39,25 @@ const EXPM1_F64: [f64; 11] = [
     2.7557403297718023e-07,
     2.510919519845611e-08,
     2.08753197497153e-09,
+];
+
+/// The same on -0.521 ≤ r ≤ 0.174, degree 4 for f32, error 2^-26 of `expm1`.
+const EXPM1_BELOW_F32: [f64; 5] =
+    [0.5, 0.16666819155216217, 0.04166976734995842, 0.008287602104246616, 0.001203662483021617];
+
+/// The same on -0.521 ≤ r ≤ 0.174 for f64, degree 10, error 2^-58.5 of `expm1`.
+const EXPM1_BELOW_F64: [f64; 11] = [
+    0.5,
+    0.1666666666666668,
+    0.04166666666666681,
+    0.008333333333314447,
+    0.0013888888888210077,
+    0.00019841269915654272,
+    2.4801591888982137e-05,
+    2.7557303651752643e-06,
+    2.7549918929860513e-07,
+    2.481993836011914e-08,
+    1.7817271235664726e-09,
 ];
 
 /// `(2^r - 1) / r` on |r| ≤ 1/2. Degree 5 for f32, error 2^-26.1 of `exp2`.
@@ -74,7 +94,16 @@ pub(crate) fn exp(e: &mut Emit, x: Val) -> Val {
 
 /// e to the power `x`, for `x` from where the result rounds to 0 to where it overflows.
 pub(super) fn exp_within(e: &mut Emit, x: Val) -> Val {
-    let (n, r) = reduce(e, x, two_halves_bias(x.lane));
+    exp_times_power_of_two(e, x, 0)
+}
+
+/// Half of e to the power `x`, which overflows a little later.
+pub(super) fn half_exp_within(e: &mut Emit, x: Val) -> Val {
+    exp_times_power_of_two(e, x, -1)
+}
+
+fn exp_times_power_of_two(e: &mut Emit, x: Val, power: i64) -> Val {
+    let (n, r) = reduce(e, x, two_halves_bias(x.lane) + power);
     let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
     let one = e.float(x.lane, 1.0);
     let power = e.add(tail, one);
@@ -115,9 +144,16 @@ pub(crate) fn expm1(e: &mut Emit, x: Val) -> Val {
 }
 
 /// `e^x - 1` for `x ≤ 0` no further down than -80 or so. Zero may lose its sign.
+///
+/// `n` is a quarter late to leave 0: where the polynomial alone is the result, nothing cancels.
 pub(super) fn expm1_not_above_zero(e: &mut Emit, x: Val) -> Val {
-    let (n, r) = reduce(e, x, exponent_bias(x.lane));
-    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXPM1_F64));
+    let lane = x.lane;
+    let (log2e, quarter) = (e.float(lane, LOG2_E), e.float(lane, 0.25));
+    let power = e.fma(x, log2e, quarter);
+    let magic = e.float(lane, integer_magic(lane, exponent_bias(lane)));
+    let n = e.add(power, magic);
+    let r = remainder(e, x, n, magic);
+    let tail = expm1_reduced(e, r, by_lane(lane, &EXPM1_BELOW_F32, &EXPM1_BELOW_F64));
     let scale = power_of_two(e, n);
     let one = e.float(x.lane, 1.0);
     let rest = e.sub(scale, one);
@@ -140,18 +176,24 @@ fn expm1_reduced(e: &mut Emit, r: Val, coefficients: &[f64]) -> Val {
 
 /// `x = n ln 2 + r`: a float whose low bits are the integer `n + bias`, and `r`.
 fn reduce(e: &mut Emit, x: Val, bias: i64) -> (Val, Val) {
-    use std::f64::consts::LOG2_E;
-    let lane = x.lane;
-    let ln2 = by_lane(lane, f64::from(std::f32::consts::LN_2), std::f64::consts::LN_2);
-    let ln2_rest = by_lane(lane, -1.9046542121259336e-09, 2.3190468138462996e-17);
-    let magic = e.float(lane, integer_magic(lane, bias));
-    let log2e = e.float(lane, LOG2_E);
+    let magic = e.float(x.lane, integer_magic(x.lane, bias));
+    let log2e = e.float(x.lane, LOG2_E);
     let sum = e.fma(x, log2e, magic);
+    (sum, remainder(e, x, sum, magic))
+}
+
+/// `x - n ln 2`, where `sum` is `n` plus `magic`.
+fn remainder(e: &mut Emit, x: Val, sum: Val, magic: Val) -> Val {
+    let (ln2, rest) = by_lane(
+        x.lane,
+        (f64::from(std::f32::consts::LN_2), -1.9046542121259336e-09),
+        (std::f64::consts::LN_2, 2.3190468138462996e-17),
+    );
     let n = e.sub(sum, magic);
-    let minus_ln2 = e.float(lane, -ln2);
+    let minus_ln2 = e.float(x.lane, -ln2);
     let r = e.fma(n, minus_ln2, x);
-    let minus_rest = e.float(lane, -ln2_rest);
-    (sum, e.fma(n, minus_rest, r))
+    let minus_rest = e.float(x.lane, -rest);
+    e.fma(n, minus_rest, r)
 }
 
 /// The bias of a float's exponent.

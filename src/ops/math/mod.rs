@@ -11,6 +11,7 @@ mod erf;
 mod exp;
 mod huge;
 mod hyperbolic;
+mod inverse;
 mod log;
 mod pow;
 mod trig;
@@ -20,7 +21,8 @@ mod trig;
 pub(crate) use {
     erf::erf,
     exp::{exp, exp2, expm1},
-    hyperbolic::{sigmoid, tanh},
+    hyperbolic::{cosh, sigmoid, sinh, tanh},
+    inverse::{acos, asin, atan, atan2},
     log::{ln, log1p, log2, log10},
     pow::pow,
     trig::{cos, sin, tan},

@@ -6,6 +6,7 @@ use super::*;
 use crate::dtype::DType;
 use crate::ops::vector::{Word, eval};
 use core_math as cr;
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 /// One function of one operand: how to write it, what it should give, how far off it may be.
 struct Case {
@@ -139,6 +140,52 @@ const ERF: Case = Case {
     range_f32: (-4.5, 4.5),
     range_f64: (-6.5, 6.5),
     exact: &[(0.0, 0.0), (-0.0, -0.0), (10.0, 1.0), (-10.0, -1.0), (INF, 1.0), (-INF, -1.0), (NAN, NAN)],
+};
+
+const SINH: Case = Case {
+    name: "sinh",
+    emit: sinh,
+    in_f32: cr::sinhf,
+    in_f64: cr::sinh,
+    range_f32: (-90.0, 90.0),
+    range_f64: (-711.0, 711.0),
+    exact: &[(0.0, 0.0), (-0.0, -0.0), (1e4, INF), (-1e4, -INF), (INF, INF), (-INF, -INF), (NAN, NAN)],
+};
+const COSH: Case = Case {
+    name: "cosh",
+    emit: cosh,
+    in_f32: cr::coshf,
+    in_f64: cr::cosh,
+    range_f32: (-90.0, 90.0),
+    range_f64: (-711.0, 711.0),
+    exact: &[(0.0, 1.0), (-0.0, 1.0), (1e4, INF), (-1e4, INF), (INF, INF), (-INF, INF), (NAN, NAN)],
+};
+const ASIN: Case = Case {
+    name: "asin",
+    emit: asin,
+    in_f32: cr::asinf,
+    in_f64: cr::asin,
+    range_f32: (-1.01, 1.01),
+    range_f64: (-1.01, 1.01),
+    exact: &[(0.0, 0.0), (-0.0, -0.0), (1.0, FRAC_PI_2), (-1.0, -FRAC_PI_2), (1.5, NAN), (-INF, NAN), (NAN, NAN)],
+};
+const ACOS: Case = Case {
+    name: "acos",
+    emit: acos,
+    in_f32: cr::acosf,
+    in_f64: cr::acos,
+    range_f32: (-1.01, 1.01),
+    range_f64: (-1.01, 1.01),
+    exact: &[(0.0, FRAC_PI_2), (-0.0, FRAC_PI_2), (1.0, 0.0), (-1.0, PI), (1.5, NAN), (-INF, NAN), (NAN, NAN)],
+};
+const ATAN: Case = Case {
+    name: "atan",
+    emit: atan,
+    in_f32: cr::atanf,
+    in_f64: cr::atan,
+    range_f32: (-4.0, 4.0),
+    range_f64: (-4.0, 4.0),
+    exact: &[(0.0, 0.0), (-0.0, -0.0), (1.0, FRAC_PI_4), (INF, FRAC_PI_2), (-INF, -FRAC_PI_2), (NAN, NAN)],
 };
 
 /// To within an ulp: near 0 by way of `tanh`, which loses nothing there, else by `exp`.
@@ -331,6 +378,16 @@ bounds! {
     sigmoid_is_within_two_ulp_f64: check_f64(SIGMOID, 2);
     erf_is_within_four_ulp_f32: check_f32(ERF, 4);
     erf_is_within_four_ulp_f64: check_f64(ERF, 4);
+    sinh_is_within_two_ulp_f32: check_f32(SINH, 2);
+    sinh_is_within_two_ulp_f64: check_f64(SINH, 2);
+    cosh_is_within_two_ulp_f32: check_f32(COSH, 2);
+    cosh_is_within_two_ulp_f64: check_f64(COSH, 2);
+    asin_is_within_two_ulp_f32: check_f32(ASIN, 2);
+    asin_is_within_two_ulp_f64: check_f64(ASIN, 2);
+    acos_is_within_two_ulp_f32: check_f32(ACOS, 2);
+    acos_is_within_two_ulp_f64: check_f64(ACOS, 2);
+    atan_is_within_two_ulp_f32: check_f32(ATAN, 2);
+    atan_is_within_two_ulp_f64: check_f64(ATAN, 2);
 }
 
 mod edges;

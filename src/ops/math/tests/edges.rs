@@ -119,29 +119,19 @@ fn near_quarter_turns() -> impl Iterator<Item = f64> {
 }
 
 #[test]
-fn sine_cosine_and_tangent_hold_next_to_multiples_of_a_quarter_turn_f64() {
-    let cases: [(&str, fn(&mut Emit, Val) -> Val, fn(f64) -> f64, u64); 3] =
-        [("sin", sin, cr::sin, 2), ("cos", cos, cr::cos, 2), ("tan", tan, cr::tan, 4)];
-    for (name, emit, oracle, bound) in cases {
-        let program = Program::unary(DType::F64, emit);
+fn sine_cosine_and_tangent_hold_next_to_multiples_of_a_quarter_turn() {
+    for (case, bound) in [(&SIN, 2), (&COS, 2), (&TAN, 4)] {
+        let (wide, narrow) = (Program::unary(DType::F64, case.emit), Program::unary(DType::F32, case.emit));
         for x in near_quarter_turns() {
-            let (got, expected) = (program.in_f64(&[x]), oracle(x));
+            let (got, expected) = (wide.in_f64(&[x]), (case.in_f64)(x));
             let ulp = ulps_f64(got, expected);
-            assert!(ulp <= bound, "{name}({x:e}) is {ulp} ulp off: {got:e}, not {expected:e}");
+            assert!(ulp <= bound, "{}({x:e}) is {ulp} ulp off: {got:e}, not {expected:e}", case.name);
         }
-    }
-}
-
-#[test]
-fn sine_cosine_and_tangent_hold_next_to_multiples_of_a_quarter_turn_f32() {
-    let cases: [(&str, fn(&mut Emit, Val) -> Val, fn(f32) -> f32, u64); 3] =
-        [("sin", sin, cr::sinf, 2), ("cos", cos, cr::cosf, 2), ("tan", tan, cr::tanf, 4)];
-    for (name, emit, oracle, bound) in cases {
-        let program = Program::unary(DType::F32, emit);
-        for x in near_quarter_turns().map(|x| x as f32).chain([f32::MAX, 2f32.powi(17), 2f32.powi(17).next_up()]) {
-            let (got, expected) = (program.in_f32(&[x]), oracle(x));
+        let limits = [f32::MAX, 2f32.powi(17), 2f32.powi(17).next_up()];
+        for x in near_quarter_turns().map(|x| x as f32).chain(limits) {
+            let (got, expected) = (narrow.in_f32(&[x]), (case.in_f32)(x));
             let ulp = ulps_f32(got, expected);
-            assert!(ulp <= bound, "{name}({x:e}) is {ulp} ulp off: {got:e}, not {expected:e}");
+            assert!(ulp <= bound, "{}({x:e}) is {ulp} ulp off: {got:e}, not {expected:e}", case.name);
         }
     }
 }
@@ -208,4 +198,46 @@ fn log1p_of_large_arguments_is_ln() {
         assert_eq!(f64_of(log1p, x), cr::log1p(x));
     }
     assert_eq!(f32_of(log1p, f32::MAX), cr::log1pf(f32::MAX));
+}
+
+/// The table of C99, annex F.9.1.4: y, x, angle.
+#[rustfmt::skip]
+const ATAN2_OF_C99: &[(f64, f64, f64)] = &[
+    (0.0, 0.0, 0.0), (-0.0, 0.0, -0.0), (0.0, -0.0, PI), (-0.0, -0.0, -PI), (0.0, -1.0, PI), (-0.0, -1.0, -PI),
+    (0.0, 1.0, 0.0), (-0.0, 1.0, -0.0), (1.0, 0.0, FRAC_PI_2), (-1.0, 0.0, -FRAC_PI_2), (1.0, -0.0, FRAC_PI_2),
+    (1.0, -INF, PI), (-1.0, -INF, -PI), (1.0, INF, 0.0), (-1.0, INF, -0.0), (INF, 1.0, FRAC_PI_2),
+    (-INF, -1.0, -FRAC_PI_2), (INF, -INF, 3.0 * FRAC_PI_4), (-INF, -INF, -3.0 * FRAC_PI_4), (INF, INF, FRAC_PI_4),
+    (-INF, INF, -FRAC_PI_4), (1.0, NAN, NAN), (NAN, 1.0, NAN), (NAN, NAN, NAN), (INF, NAN, NAN), (0.0, NAN, NAN),
+    (1e30, 1e30, FRAC_PI_4), (f64::MAX, f64::MAX, FRAC_PI_4), (1e-300, -1e-300, 3.0 * FRAC_PI_4),
+];
+
+#[test]
+fn atan2_has_the_special_cases_of_c99() {
+    let (wide, narrow) = (Program::binary(DType::F64, atan2), Program::binary(DType::F32, atan2));
+    for &(y, x, expected) in ATAN2_OF_C99 {
+        let got = wide.in_f64(&[y, x]);
+        assert!(same_f64(got, expected), "atan2({y}, {x}) gives {got}, not {expected}, in f64");
+        let (y, x) = (y as f32, x as f32);
+        let (got, expected) = (narrow.in_f32(&[y, x]), cr::atan2f(y, x));
+        assert!(same_f32(got, expected), "atan2({y}, {x}) gives {got}, not {expected}, in f32");
+    }
+}
+
+#[test]
+fn atan2_is_within_two_ulp() {
+    let (wide, narrow) = (Program::binary(DType::F64, atan2), Program::binary(DType::F32, atan2));
+    let (ulp, [y, x, got, expected]) = worst_of(points(), |i| {
+        let (y, x) = (point_f64(3 * i + i % 3, (-4.0, 4.0)), point_f64(3 * (i + 1) + i % 3, (-4.0, 4.0)));
+        let (got, expected) = (wide.in_f64(&[y, x]), cr::atan2(y, x));
+        (ulps_f64(got, expected), [y, x, got, expected])
+    });
+    println!("atan2 f64: worst {ulp} ulp at {y:e}, {x:e}, {} words", wide.cost());
+    assert!(ulp <= 2, "atan2 f64 is {ulp} ulp off at {y:e}, {x:e}: {got:e}, not {expected:e}");
+    let (ulp, [y, x, got, expected]) = worst_of(points(), |i| {
+        let (y, x) = (point_f32(3 * i + i % 3, (-4.0, 4.0)), point_f32(3 * (i + 1) + i % 3, (-4.0, 4.0)));
+        let (got, expected) = (narrow.in_f32(&[y, x]), cr::atan2f(y, x));
+        (ulps_f32(got, expected), [y, x, got, expected])
+    });
+    println!("atan2 f32: worst {ulp} ulp at {y:e}, {x:e}, {} words", narrow.cost());
+    assert!(ulp <= 2, "atan2 f32 is {ulp} ulp off at {y:e}, {x:e}: {got:e}, not {expected:e}");
 }

@@ -77,14 +77,12 @@ folders! {
 /// `n` lanes behind each pointer, apart.
 #[inline(always)]
 unsafe fn block<C: Combine>(n: usize, to: *mut u8, values: *const u8) {
-    #[inline(always)]
-    fn each<C: Combine>(to: &mut [C::T], values: &[C::T]) {
-        for (to, &value) in to.iter_mut().zip(values) {
-            *to = C::combine(*to, value);
-        }
-    }
     // SAFETY: the caller's promise.
-    unsafe { each::<C>(slice::from_raw_parts_mut(to.cast(), n), slice::from_raw_parts(values.cast(), n)) }
+    let (to, values) =
+        unsafe { (slice::from_raw_parts_mut(to.cast::<C::T>(), n), slice::from_raw_parts(values.cast::<C::T>(), n)) };
+    for (to, &value) in to.iter_mut().zip(values) {
+        *to = C::combine(*to, value);
+    }
 }
 
 /// # Safety
@@ -189,6 +187,7 @@ pub(super) fn folder_of(fold: Fold, stored: DType, vector: bool) -> Folder {
             folder::<It>(vector)
         }};
     }
+    // NaN wins. `a + a` is that same NaN; where `a` itself may be chosen, LLVM makes slow masked stores of the choice.
     let signed = stored.is_signed_integer();
     match (fold, Lane::of(stored)) {
         (Fold::Sum | Fold::Max, Lane::Mask) => on!(u8, |a, b| a | b),
@@ -205,14 +204,38 @@ pub(super) fn folder_of(fold: Fold, stored: DType, vector: bool) -> Folder {
         (Fold::Max, Lane::I64) if signed => on!(i64, |a, b| a.max(b)),
         (Fold::Max, Lane::I32) => on!(u32, |a, b| a.max(b)),
         (Fold::Max, Lane::I64) => on!(u64, |a, b| a.max(b)),
-        (Fold::Max, Lane::F32) => on!(f32, |a, b| if a > b || a.is_nan() { a } else { b }),
-        (Fold::Max, Lane::F64) => on!(f64, |a, b| if a > b || a.is_nan() { a } else { b }),
+        (Fold::Max, Lane::F32) => on!(f32, |a, b| if a.is_nan() {
+            a + a
+        } else if a > b {
+            a
+        } else {
+            b
+        }),
+        (Fold::Max, Lane::F64) => on!(f64, |a, b| if a.is_nan() {
+            a + a
+        } else if a > b {
+            a
+        } else {
+            b
+        }),
         (Fold::Min, Lane::I32) if signed => on!(i32, |a, b| a.min(b)),
         (Fold::Min, Lane::I64) if signed => on!(i64, |a, b| a.min(b)),
         (Fold::Min, Lane::I32) => on!(u32, |a, b| a.min(b)),
         (Fold::Min, Lane::I64) => on!(u64, |a, b| a.min(b)),
-        (Fold::Min, Lane::F32) => on!(f32, |a, b| if a < b || a.is_nan() { a } else { b }),
-        (Fold::Min, Lane::F64) => on!(f64, |a, b| if a < b || a.is_nan() { a } else { b }),
+        (Fold::Min, Lane::F32) => on!(f32, |a, b| if a.is_nan() {
+            a + a
+        } else if a < b {
+            a
+        } else {
+            b
+        }),
+        (Fold::Min, Lane::F64) => on!(f64, |a, b| if a.is_nan() {
+            a + a
+        } else if a < b {
+            a
+        } else {
+            b
+        }),
     }
 }
 

@@ -203,10 +203,8 @@ impl<'c> Frame<'c> {
                 Action::Apply { kernels, operands, used, divides } => {
                     let [a, b, c] = operands.map(|value| *self.scratch.values.get_unchecked(value));
                     let uniform = usize::from(a.uniform) | usize::from(b.uniform) << 1 | usize::from(c.uniform) << 2;
-                    if let Some(lane) = divides {
-                        if any_zero(b, *lane, n) {
-                            return Err(Fault::DivideByZero);
-                        }
+                    if divides.is_some_and(|lane| any_zero(b, lane, n)) {
+                        return Err(Fault::DivideByZero);
                     }
                     if uniform == *used {
                         kernels[0](1, register, a.lanes, b.lanes, c.lanes);

@@ -91,9 +91,11 @@ fn long_folds_are_split_without_changing_a_bit() {
 
 #[test]
 fn parts_may_run_on_many_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
     let program = matrix(2000, 700, true, DType::F32, Fold::Sum);
     let values: Vec<Literal> = (0..2000 * 700).map(|i| Literal::F32((i % 1013) as f32 / 7.0)).collect();
     let compiled = Compiled { block: Block::of(&program, true) };
+    shared(&compiled);
     let operand = buffer(&values);
     let (operand_at, mut partials, mut out) =
         (operand.as_ptr() as usize, vec![0u64; compiled.partial_bytes().div_ceil(8)], vec![0f32; 700]);

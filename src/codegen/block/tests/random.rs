@@ -238,6 +238,25 @@ fn random_maps_agree_with_the_evaluator() {
 }
 
 #[test]
+fn transposes_of_every_edge_agree_with_the_evaluator() {
+    for seed in 0..60 {
+        let mut random = Random::new(400_000 + seed);
+        let sizes = [1 + random.below(3), 1 + random.below(40), 1 + random.below(3), 60 + random.below(300)];
+        let [a, b, c, d] = sizes.map(|size| size as i64);
+        let dtype = random.pick(&[DType::F32, DType::U8, DType::F64]);
+        let layouts = [vec![b * c * d, 1, b * d, b], vec![1, a * c * d, a * d, a], vec![0, c, 1, b * c]];
+        let access = Access::Strided { offset: 0, strides: random.pick(&[0, 1, 2].map(|k| &layouts[k])).clone() };
+        let mut emit = Emit::new();
+        let result = emit.load(0, dtype);
+        let values = (0..sizes.iter().product()).map(|_| random.value(dtype)).collect();
+        let loads = vec![Load { dtype, access }];
+        let (outer, words) = (sizes.to_vec(), emit.finish());
+        let program = LoopProgram { outer, reduced: vec![], loads, words, result, fold: None, stored: dtype };
+        check(&program, &[values]);
+    }
+}
+
+#[test]
 fn random_folds_agree_with_the_evaluator() {
     for seed in 0..1500 {
         let mut random = Random::new(100_000 + seed);

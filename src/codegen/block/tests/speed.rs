@@ -56,11 +56,17 @@ fn speed() {
         (0..3).map(|_| (0..63).map(|_| random.value(DType::F32)).collect::<Vec<Literal>>()).collect();
     check(&small, &operands);
 
+    time("(a + b) * c, 1 × 1024", &add_multiply(1, 1024, [[0, 1]; 3]), 1024);
     time("(a + b) * c, 1 × 4096", &add_multiply(1, 4096, [[0, 1]; 3]), 4096);
     time("(a + b) * c, 1024 × 1024", &add_multiply(1024, 1024, [[1024, 1]; 3]), 1 << 20);
     time("(a + row) * column, 64 × 64", &add_multiply(64, 64, [[64, 1], [0, 1], [1, 0]]), 4096);
     time("(a + row) * column, 1024 × 1024", &add_multiply(1024, 1024, [[1024, 1], [0, 1], [1, 0]]), 1 << 20);
     time("(a + b) * transposed c, 1024 × 1024", &add_multiply(1024, 1024, [[1024, 1], [1024, 1], [1, 1024]]), 1 << 20);
+    time(
+        "(a + b) * transposed c, 1000 × 1000",
+        &add_multiply(1000, 1000, [[1000, 1], [1000, 1], [1, 1000]]),
+        1_000_000,
+    );
     time("(a + b) * c, one element", &add_multiply(1, 1, [[1, 1]; 3]), 1);
     for (rows, columns) in [(1024, 1024), (1, 1 << 20), (1 << 17, 8), (1 << 20, 4), (64, 64)] {
         for over_rows in [false, true] {

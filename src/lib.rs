@@ -1,5 +1,8 @@
 //! zither: lazy, fused, differentiable tensors, with rank and dtype in the type.
 
+#[allow(dead_code)]
+#[path = "tensor/display/mod.rs"]
+mod display;
 pub mod dtype;
 mod error;
 #[allow(dead_code)]

@@ -10,7 +10,7 @@ mod scope;
 mod walk;
 
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
-pub(crate) use node::{Cut, GradSlot, Node, WeakNode};
+pub(crate) use node::{Cut, GradSlot, Node};
 pub(crate) use op::{Op, ReduceKind};
 pub(crate) use print::listing;
 pub(crate) use replace::replace;

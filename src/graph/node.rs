@@ -7,7 +7,7 @@ use crate::memory::Buffer;
 use crate::shape::{Shape, View};
 use std::cell::RefCell;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 /// A shared handle to a node. Cloning is cheap; two handles to one node are the same wish.
 #[derive(Clone)]
@@ -66,16 +66,6 @@ pub(crate) struct Cut {
     pub(crate) at: &'static Location<'static>,
 }
 
-/// A node that may be gone.
-pub(crate) struct WeakNode(Weak<Inner>);
-
-impl WeakNode {
-    /// The node, if it is still there.
-    pub(crate) fn upgrade(&self) -> Option<Node> {
-        self.0.upgrade().map(Node)
-    }
-}
-
 /// How a new node stands towards gradients.
 pub(super) enum Flow {
     /// Tracks if an input does, and the dtype is a float.
@@ -94,7 +84,7 @@ impl Node {
     /// A node for `op` that says itself whether gradients flow.
     #[track_caller]
     pub(super) fn with_flow(op: Op, shape: Shape, dtype: DType, flow: Flow) -> Node {
-        let at = scope::origin().unwrap_or_else(Location::caller);
+        let at = scope::here();
         let mut autograd = Autograd::default();
         let (mut input_tracks, mut input_cut) = (false, None);
         op.for_each_input(|input| {
@@ -120,7 +110,7 @@ impl Node {
     #[track_caller]
     pub(crate) fn from_buffer(buffer: Buffer, shape: Shape) -> Node {
         debug_assert_eq!(buffer.len(), shape.iter().product::<usize>());
-        let at = scope::origin().unwrap_or_else(Location::caller);
+        let at = scope::here();
         let dtype = buffer.dtype();
         Node::build(Op::Buffer, shape, dtype, at, None, Autograd::default(), Some(buffer))
     }
@@ -140,14 +130,14 @@ impl Node {
     /// A placeholder with a name.
     #[track_caller]
     pub(super) fn placeholder(name: &str, shape: Shape, dtype: DType) -> Node {
-        let at = scope::origin().unwrap_or_else(Location::caller);
+        let at = scope::here();
         Node::build(Op::Input, shape, dtype, at, Some(name.into()), Autograd::default(), None)
     }
 
     /// A node that wants a gradient of its own, left in `slot`.
     #[track_caller]
     pub(super) fn leaf(op: Op, shape: Shape, dtype: DType, slot: Arc<GradSlot>) -> Node {
-        let at = scope::origin().unwrap_or_else(Location::caller);
+        let at = scope::here();
         let autograd = Autograd { tracks: true, slot: Some(slot), cut: None };
         Node::build(op, shape, dtype, at, None, autograd, None)
     }
@@ -155,7 +145,7 @@ impl Node {
     /// A node with a derivative of the user's; it tracks if one of that derivative's inputs does.
     #[track_caller]
     pub(super) fn custom(op: Op, shape: Shape, dtype: DType, tracked: bool) -> Node {
-        let at = scope::origin().unwrap_or_else(Location::caller);
+        let at = scope::here();
         let cut = scope::paused().filter(|_| tracked).map(|reason| Cut { op: reason, at });
         let autograd = Autograd { tracks: tracked && cut.is_none(), slot: None, cut };
         Node::build(op, shape, dtype, at, None, autograd, None)
@@ -228,11 +218,6 @@ impl Node {
     /// An identity that lasts as long as the node.
     pub(crate) fn id(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
-    }
-
-    /// The same node, not kept alive.
-    pub(crate) fn downgrade(&self) -> WeakNode {
-        WeakNode(Arc::downgrade(&self.0))
     }
 
     fn read_state(&self) -> RwLockReadGuard<'_, State> {

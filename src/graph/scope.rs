@@ -35,9 +35,13 @@ impl Drop for Pause {
     }
 }
 
-/// The line that new nodes belong to, if it is not their caller's.
-pub(super) fn origin() -> Option<&'static Location<'static>> {
-    ORIGIN.get()
+/// The line that a new node belongs to: the caller's, unless an [`Origin`] says otherwise.
+#[track_caller]
+pub(super) fn here() -> &'static Location<'static> {
+    match ORIGIN.get() {
+        Some(at) => at,
+        None => Location::caller(),
+    }
 }
 
 /// While this lives, nodes made by this thread belong to one line of the user's: the gradient of an op belongs to the op.

@@ -1,8 +1,8 @@
 //! From wishes to numbers: the whole way, as a list of steps.
 
 use super::run;
-use crate::error::Result;
-use crate::graph::Node;
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Node, Op};
 use crate::memory::Buffer;
 use crate::schedule;
 
@@ -23,7 +23,10 @@ pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let plan = schedule::plan(&missing)?;
+    let plan = schedule::plan(&missing);
+    for node in plan.kernels.iter().flat_map(|kernel| &kernel.reads).chain(&missing) {
+        check_given(node)?;
+    }
     run::run(&plan)
 }
 
@@ -33,4 +36,18 @@ pub(crate) fn read(node: &Node) -> Result<Buffer> {
     let dense = if view.is_contiguous() && base.len() == node.len() { base } else { node.contiguous() };
     execute(std::slice::from_ref(&dense))?;
     Ok(dense.buffer().expect("executed"))
+}
+
+/// An error for an input that has no data.
+fn check_given(node: &Node) -> Result<()> {
+    if node.buffer().is_some() || !node.with_op(|op| matches!(op, Op::Input)) {
+        return Ok(());
+    }
+    let name = node.name().unwrap_or_default();
+    let message = format!(
+        "\"{name}\" ({} of shape {:?}) was read but never given: use realize_with(&[(\"{name}\", &data)])",
+        node.dtype(),
+        node.shape()
+    );
+    Err(Error::new(ErrorKind::Input, "input", message).made_at("input", node.at()))
 }

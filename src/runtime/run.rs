@@ -3,6 +3,7 @@
 use super::structural;
 use super::threads::parallel;
 use crate::codegen;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::graph::Node;
 use crate::lower;
@@ -10,8 +11,9 @@ use crate::memory::Buffer;
 use crate::ops::vector::Fault;
 use crate::reference::division_by_zero;
 use crate::schedule::{Kernel, MapReduce, Plan, Work};
+use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// The buffers of one run, each kept until its last reader is done.
 struct Live {
@@ -70,24 +72,31 @@ fn run_kernel(kernel: &Kernel, reads: &[Buffer]) -> Result<Buffer> {
 fn run_map_reduce(kernel: &MapReduce, node: &Node, reads: &[Buffer]) -> Result<Buffer> {
     let mut out = Buffer::uninit("realize", kernel.dtype, node.len())?;
     let compiled = codegen::compile(&lower::lower(kernel));
-    let loads: Vec<Pointer> =
-        kernel.loads.iter().map(|operand| Pointer(reads[operand.read].as_ptr().cast_mut())).collect();
-    let target = Pointer(out.as_mut_ptr());
+    // Long reductions to few outputs leave partial results first.
+    let partial_words = compiled.partial_bytes().div_ceil(size_of::<u64>());
+    let mut partials = Buffer::uninit("realize", DType::U64, partial_words)?;
+    let target = Pointer(if partial_words > 0 { partials.as_mut_ptr() } else { out.as_mut_ptr() });
+    let loads = kernel.loads.iter().map(|operand| Pointer(reads[operand.read].as_ptr().cast_mut()));
+    let loads: Vec<Pointer> = loads.collect();
     let fault: Mutex<Option<Fault>> = Mutex::new(None);
     parallel(compiled.parts(), &|part| {
-        let loads: smallvec::SmallVec<[*const u8; 8]> =
-            loads.iter().map(|pointer| pointer.get().cast_const()).collect();
-        // SAFETY: the views of the loads stay within their buffers, which `reads` keeps alive; `out` has an element for
-        // each index of the kernel's outer space; parts write disjoint ranges, and `parallel` joins before `out` is read.
+        let loads: SmallVec<[*const u8; 8]> = loads.iter().map(|pointer| pointer.get().cast_const()).collect();
+        // SAFETY: the views of the loads stay within their buffers, which `reads` keeps alive; the target has an element for
+        // each index of the kernel's outer space (or is the partial results' own buffer); parts write disjoint ranges, and
+        // `parallel` joins before anything is read.
         if let Err(met) = unsafe { compiled.run(part, &loads, target.get()) } {
-            *fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(met);
+            *fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(met);
         }
     });
-    match fault.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-        // SAFETY: every part has run, so every element is written.
-        None => Ok(unsafe { out.freeze() }),
-        Some(fault) => Err(describe(fault, node)),
+    if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(describe(fault, node));
     }
+    if partial_words > 0 {
+        // SAFETY: all parts have run with this buffer, and `out` has room for the output.
+        unsafe { compiled.finish(partials.as_mut_ptr(), out.as_mut_ptr()) };
+    }
+    // SAFETY: every part has run, so every element is written.
+    Ok(unsafe { out.freeze() })
 }
 
 /// A pointer that may go to another thread; whoever uses it says why that is sound.

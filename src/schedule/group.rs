@@ -32,7 +32,7 @@ pub(super) fn stored(order: &[Node], wanted: &[Node]) -> HashSet<usize> {
     let mut stored = HashSet::new();
     let mut pending: HashMap<usize, Pending> = HashMap::new();
     for node in order {
-        if node.buffer().is_some() || is_view(node) {
+        if has_numbers(node) || is_view(node) {
             continue;
         }
         let sources: HashMap<usize, Node> =
@@ -79,7 +79,7 @@ fn uses(order: &[Node], wanted: &[Node]) -> HashMap<usize, Uses> {
         uses.entry(node.id()).or_default().memory = true;
     }
     for node in order {
-        if node.buffer().is_some() || is_view(node) {
+        if has_numbers(node) || is_view(node) {
             continue;
         }
         let merges = node.joins() || is_reduce(node);
@@ -125,4 +125,9 @@ pub(super) fn is_unguarded(node: &Node) -> bool {
 
 fn is_reduce(node: &Node) -> bool {
     node.with_op(|op| matches!(op, Op::Reduce { .. } | Op::Contiguous { .. }))
+}
+
+/// Whether a node's numbers are there, or will be given.
+pub(super) fn has_numbers(node: &Node) -> bool {
+    node.buffer().is_some() || node.with_op(|op| matches!(op, Op::Input))
 }

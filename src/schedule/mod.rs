@@ -11,19 +11,15 @@ mod plan;
 pub(crate) use expression::{Expression, Step};
 pub(crate) use plan::{Kernel, MapReduce, Operand, Plan, Work};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, Op, topological};
 use smallvec::SmallVec;
 
 /// The kernels that compute `wanted`. None of `wanted` is a view, and none is realized.
-pub(crate) fn plan(wanted: &[Node]) -> Result<Plan> {
+pub(crate) fn plan(wanted: &[Node]) -> Plan {
     let order = topological(wanted, behind);
-    for node in &order {
-        check_given(node)?;
-    }
     let stored = group::stored(&order, wanted);
     let kernels = order.iter().filter(|node| stored.contains(&node.id())).map(|node| plan::kernel(node, &stored));
-    Ok(Plan::new(kernels.collect(), wanted))
+    Plan::new(kernels.collect(), wanted)
 }
 
 /// The nodes whose numbers a node needs: a view's base, and nothing behind a node that has its numbers.
@@ -39,18 +35,4 @@ fn behind(node: &Node) -> SmallVec<[Node; 3]> {
             inputs
         }
     })
-}
-
-/// An error for an input that has no data.
-fn check_given(node: &Node) -> Result<()> {
-    if node.buffer().is_some() || !node.with_op(|op| matches!(op, Op::Input)) {
-        return Ok(());
-    }
-    let name = node.name().unwrap_or_default();
-    let message = format!(
-        "\"{name}\" ({} of shape {:?}) was read but never given: use realize_with(&[(\"{name}\", &data)])",
-        node.dtype(),
-        node.shape()
-    );
-    Err(Error::new(ErrorKind::Input, "input", message).made_at("input", node.at()))
 }

@@ -1,7 +1,7 @@
 //! A plan: kernels in running order, and what each reads.
 
 use super::expression::{Expression, Step};
-use super::group::{is_constant, is_unguarded, is_view, through_identity};
+use super::group::{has_numbers, is_constant, is_unguarded, is_view, through_identity};
 use crate::dtype::DType;
 use crate::graph::{Node, Op, ReduceKind};
 use crate::shape::{Shape, View};
@@ -161,7 +161,7 @@ fn map_reduce(
             continue;
         }
         let is_own = current == *node;
-        let in_memory = current.buffer().is_some() || (stored.contains(&current.id()) && !is_own);
+        let in_memory = has_numbers(&current) || (stored.contains(&current.id()) && !is_own);
         let view_of_constant = is_view(&current) && {
             let base = current.base_and_view().0;
             is_constant(&base) && base.buffer().is_none() && is_unguarded(&current)

@@ -48,7 +48,7 @@ unary! {
         log2 try_log2 "The logarithm to base 2." primitive!(LOG2);
         log1p try_log1p "ln(1 + x), exact near 0." primitive!(LOG1P);
         sqrt try_sqrt "The square root, correctly rounded." primitive!(SQRT);
-        rsqrt try_rsqrt "1 / √x." |x: &Node| Node::map(&ops::RECIP, &[&Node::map(&ops::SQRT, &[x])?]);
+        rsqrt try_rsqrt "1 / √x." compose::scalar::rsqrt;
         recip try_recip "1 / x, correctly rounded." primitive!(RECIP);
         sin try_sin "The sine." primitive!(SIN);
         cos try_cos "The cosine." primitive!(COS);
@@ -68,7 +68,7 @@ unary! {
     NumericDType {
         abs try_abs "The absolute value." primitive!(ABS);
         sign try_sign "-1, 0 or 1 by the sign (0 for NaN)." primitive!(SIGN);
-        square try_square "x²." |x: &Node| Node::map(&ops::MUL, &[x, x]);
+        square try_square "x²." compose::scalar::square;
         relu try_relu "max(0, x); its slope at 0 is 0." compose::activation::relu;
     }
 }

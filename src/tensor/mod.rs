@@ -19,6 +19,7 @@ mod nested;
 mod nn;
 mod operand;
 mod operators;
+mod print;
 mod read;
 mod reduce;
 mod twins;

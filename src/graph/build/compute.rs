@@ -169,7 +169,7 @@ fn check_dtypes(primitive: &Primitive, operands: &[&Node]) -> Result<DType> {
 }
 
 /// An error unless both dtypes are the same.
-pub(crate) fn same_dtype(op: &str, left: &Node, right: &Node) -> Result<()> {
+fn same_dtype(op: &str, left: &Node, right: &Node) -> Result<()> {
     if left.dtype() == right.dtype() {
         return Ok(());
     }

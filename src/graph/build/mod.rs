@@ -5,5 +5,4 @@ mod moves;
 mod source;
 mod windows;
 
-pub(crate) use compute::same_dtype;
 pub(crate) use moves::whole_ranges;

@@ -82,16 +82,6 @@ impl Node {
         self.moved(Movement::Slice(SmallVec::from_slice(ranges)), |view| view.slice(&triples))
     }
 
-    /// One element of an axis, which goes away.
-    #[track_caller]
-    pub(crate) fn selected(&self, axis: usize, index: usize) -> Node {
-        let mut ranges = whole_ranges(self.shape());
-        ranges[axis] = SliceRange { start: index, step: 1, len: 1 };
-        let mut shape = Shape::from_slice(self.shape());
-        shape.remove(axis);
-        self.sliced(&ranges).reshaped(&shape)
-    }
-
     /// This node's elements at the places `ranges` name in a tensor of `shape`, zero elsewhere.
     #[track_caller]
     pub(crate) fn spread(&self, ranges: &[SliceRange], shape: &[usize]) -> Result<Node> {

@@ -59,3 +59,15 @@ pub(crate) fn powf(x: &Node, exponent: f64) -> Result<Node> {
     }
     Node::map(&ops::POW, &[x, &x.fill(exponent)])
 }
+
+/// `1 / √x`.
+#[track_caller]
+pub(crate) fn rsqrt(x: &Node) -> Result<Node> {
+    Node::map(&ops::RECIP, &[&Node::map(&ops::SQRT, &[x])?])
+}
+
+/// `x · x`.
+#[track_caller]
+pub(crate) fn square(x: &Node) -> Result<Node> {
+    Node::map(&ops::MUL, &[x, x])
+}

@@ -129,8 +129,8 @@ impl Literal {
             DType::U16 => Literal::U16(value as u16),
             DType::U32 => Literal::U32(value as u32),
             DType::U64 => Literal::U64(value as u64),
-            DType::F16 => Literal::F16(f16::from_f64(value as f64)),
-            DType::BF16 => Literal::BF16(bf16::from_f64(value as f64)),
+            DType::F16 => Literal::F16(super::rounding::to_f16(value as f64)),
+            DType::BF16 => Literal::BF16(super::rounding::to_bf16(value as f64)),
             DType::F32 => Literal::F32(value as f32),
             DType::F64 => Literal::F64(value as f64),
         }

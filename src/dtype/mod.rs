@@ -4,11 +4,13 @@
 
 mod literal;
 mod registry;
+mod rounding;
 
 pub use half::{bf16, f16};
 pub use literal::Literal;
 pub use registry::DType;
 pub(crate) use registry::{types, with_dtype};
+pub(crate) use rounding::to_odd_f32;
 
 use std::fmt::{Debug, Display};
 

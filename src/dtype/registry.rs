@@ -1,5 +1,6 @@
 //! The one table of dtypes: the enum, its facts and the trait ladder all come from here.
 
+use super::rounding;
 use super::sealed::Sealed;
 use super::{
     BitDType, FloatDType, IntegerDType, Literal, NumericDType, NumericInitDType, SignedDType, SignedIntDType,
@@ -77,7 +78,7 @@ macro_rules! dtypes {
         impl UnsignedIntDType for $ty {}
     };
     (@ladder Half $variant:ident $ty:ident) => {
-        dtypes!(@number $variant $ty, $ty::from_f64, $ty::to_f64, $ty::ZERO, $ty::ONE);
+        dtypes!(@number $variant $ty, <$ty as Nearest>::nearest, $ty::to_f64, $ty::ZERO, $ty::ONE);
         impl FloatDType for $ty {}
         impl SignedDType for $ty {}
     };
@@ -108,6 +109,23 @@ macro_rules! dtypes {
         }
         impl NumericDType for $ty {}
     };
+}
+
+/// A 16-bit float as the nearest to an `f64`, rounded once.
+trait Nearest {
+    fn nearest(value: f64) -> Self;
+}
+
+impl Nearest for f16 {
+    fn nearest(value: f64) -> f16 {
+        rounding::to_f16(value)
+    }
+}
+
+impl Nearest for bf16 {
+    fn nearest(value: f64) -> bf16 {
+        rounding::to_bf16(value)
+    }
 }
 
 /// The rung of the ladder a dtype stands on.

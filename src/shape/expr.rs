@@ -156,7 +156,7 @@ fn combine(a: &Expr, b: &Expr, rank: usize, by: fn(i64, i64) -> Option<i64>) -> 
 }
 
 /// The quotient rounded down; 0 if the divisor is 0.
-fn floor_div(a: i64, b: i64) -> i64 {
+pub(crate) fn floor_div(a: i64, b: i64) -> i64 {
     if b == 0 {
         return 0;
     }
@@ -166,7 +166,7 @@ fn floor_div(a: i64, b: i64) -> i64 {
 }
 
 /// The remainder of [`floor_div`], with the divisor's sign; 0 if the divisor is 0.
-fn floor_rem(a: i64, b: i64) -> i64 {
+pub(crate) fn floor_rem(a: i64, b: i64) -> i64 {
     if b == 0 {
         return 0;
     }

@@ -13,6 +13,7 @@ mod view;
 mod tests;
 
 pub use expr::Expr;
+pub(crate) use expr::{floor_div, floor_rem};
 pub use layout::{Layout, StridedIndex, index_to_position, ordinal_to_index};
 pub use view::{Read, View};
 

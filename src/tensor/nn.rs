@@ -233,6 +233,17 @@ impl DynTensor {
             Ok(DynTensor::wrap(contraction::linear(self.node(), weight.node(), bias.map(DynTensor::node))?))
         }
 
+        /// The windows over the last `N` axes: `[.., places.., kernel..]`; see [`Tensor::unfold2d`].
+        fn unfold_windows try_unfold_windows[const N: usize](&self, kernel: [usize; N], window: Window<N>) -> DynTensor {
+            Ok(DynTensor::wrap(unfold_node("unfold_windows", self.node(), &kernel, &window.sliding())?))
+        }
+
+        /// Windows `[.., places.., kernel..]` added up where they came from, `[.., size..]`; see [`Tensor::fold2d`].
+        fn fold_windows try_fold_windows[const N: usize](&self, size: [usize; N], kernel: [usize; N], window: Window<N>) -> DynTensor {
+            let sliding = window.sliding();
+            Ok(DynTensor::wrap(convolution::fold("fold_windows", self.node(), &size, &kernel, &sliding)?))
+        }
+
         /// Convolution over `N` spatial axes; see [`Tensor::conv2d`].
         fn conv try_conv[const N: usize](&self, weight: &DynTensor, bias: Option<&DynTensor>, window: Window<N>) -> DynTensor {
             let bias = bias.map(DynTensor::node);

@@ -5,6 +5,7 @@
 //! reciprocal in `f64` is off by at most one, and the remainder tells.
 
 use super::lanes::{Kernel, Op, Table, avx2, portable};
+use crate::shape::{floor_div, floor_rem};
 use std::slice;
 
 struct Quotient;
@@ -17,7 +18,7 @@ impl Op for Quotient {
     type R = i64;
     #[inline(always)]
     fn apply(a: i64, b: i64, _c: ()) -> i64 {
-        if b == 0 { 0 } else { a.wrapping_div_euclid(b) }
+        floor_div(a, b)
     }
 }
 
@@ -28,7 +29,7 @@ impl Op for Remainder {
     type R = i64;
     #[inline(always)]
     fn apply(a: i64, b: i64, _c: ()) -> i64 {
-        if b == 0 { 0 } else { a.wrapping_rem_euclid(b) }
+        floor_rem(a, b)
     }
 }
 

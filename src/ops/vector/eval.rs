@@ -132,17 +132,6 @@ fn float_f64(word: Unary, to: Lane, x: f64) -> u64 {
     }
 }
 
-/// An `f64` rounded "to odd": towards zero, with the last bit set if anything was lost. Rounding that to 11 or 8
-/// bits gives what one rounding of `x` gives, since the lost part can neither make nor break a tie.
-fn to_odd_f32(x: f64) -> f32 {
-    let nearest = x as f32;
-    if x.is_nan() || f64::from(nearest) == x {
-        return nearest;
-    }
-    let bits = nearest.to_bits() - u32::from(f64::from(nearest).abs() > x.abs());
-    f32::from_bits(bits | 1)
-}
-
 fn binary(word: Binary, lane: Lane, a: u64, b: u64) -> Result<u64, Fault> {
     Ok(match lane {
         Lane::Mask => match word {

@@ -87,6 +87,7 @@ impl Literal {
     /// The smallest value of a dtype: -inf for floats, `MIN` for integers, `false`.
     pub fn lowest(dtype: DType) -> Literal {
         match dtype {
+            DType::Bool => Literal::Bool(false),
             DType::I64 => Literal::I64(i64::MIN),
             _ => Literal::from_f64(dtype, f64::NEG_INFINITY),
         }

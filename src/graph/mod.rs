@@ -7,6 +7,7 @@ mod op;
 mod print;
 mod replace;
 mod scope;
+mod shortcut;
 mod walk;
 
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};

@@ -46,6 +46,11 @@ pub(crate) trait Vjp: Send + Sync {
     fn inputs(&self) -> Vec<Node>;
     /// One gradient for each input.
     fn backward(&self, grad: &Node) -> Result<Vec<Node>>;
+    /// The same derivative for a value computed again from other inputs; `None` where only the user could tell.
+    fn rebuilt(&self, inputs: Vec<Node>, value: Node) -> Option<Arc<dyn Vjp>> {
+        let _ = (inputs, value);
+        None
+    }
 }
 
 /// How a view follows from its input, kept for the gradient.

@@ -1,12 +1,13 @@
 //! The same graph with some nodes replaced: how an `input` is given its data.
 
-use super::movement::Movement;
+use super::movement::{Movement, Vjp};
 use super::node::Node;
 use super::op::Op;
 use super::scope::Origin;
 use super::walk::topological;
 use crate::error::Result;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// `wanted` with every node for which `find` has another one replaced by that one.
 ///
@@ -33,6 +34,7 @@ pub(crate) fn replace(wanted: &[Node], find: impl Fn(&Node) -> Option<Node>) -> 
 enum Recipe {
     Same,
     Move(Movement, Vec<usize>),
+    Custom(Arc<dyn Vjp>),
     Contiguous,
     Map(&'static crate::ops::Primitive),
     Cast,
@@ -47,6 +49,7 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
     let recipe = node.with_op(|op| match op {
         Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => Recipe::Same,
         Op::Closure { .. } => Recipe::Same, // its value is fixed
+        Op::View { movement: Movement::Custom(vjp), .. } => Recipe::Custom(vjp.clone()),
         Op::View { movement, .. } => Recipe::Move(movement.clone(), node.shape().to_vec()),
         Op::Contiguous { .. } => Recipe::Contiguous,
         Op::Map { primitive, .. } => Recipe::Map(primitive),
@@ -58,10 +61,18 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
         Op::Gather { axis, .. } => Recipe::Gather(*axis),
         Op::ScatterAdd { axis, .. } => Recipe::ScatterAdd(*axis),
     });
-    let inputs: Vec<Node> = node.inputs().iter().map(new).collect();
+    let inputs: Vec<Node> = node.inputs().iter().map(&new).collect();
     match recipe {
         Recipe::Same => Ok(node.clone()),
         Recipe::Move(movement, shape) => inputs[0].moved_by(&movement, &shape),
+        Recipe::Custom(vjp) => {
+            // The input is the value without its history; behind it stands the value with it.
+            let value = inputs[0].inputs().first().unwrap_or(&inputs[0]).clone();
+            Ok(match vjp.rebuilt(vjp.inputs().iter().map(&new).collect(), value.clone()) {
+                Some(vjp) => value.with_vjp(vjp),
+                None => inputs[0].clone(),
+            })
+        }
         Recipe::Contiguous => Ok(inputs[0].contiguous()),
         Recipe::Map(primitive) => Node::map(primitive, &inputs.iter().collect::<Vec<_>>()),
         Recipe::Cast => inputs[0].cast(node.dtype()),

@@ -153,6 +153,16 @@ impl<T: NumericDType, D: Dimension> Tensor<T, D> {
 
 impl DynTensor {
     twins! {
+        /// The variance with `n - correction` in place of `n`.
+        fn var_with try_var_with(&self, axes: &[isize], correction: f64, keepdim: bool) -> DynTensor {
+            Ok(DynTensor::wrap(reduction::var("var", self.node(), Some(axes), correction, keepdim)?))
+        }
+
+        /// The standard deviation with `n - correction` in place of `n`.
+        fn std_with try_std_with(&self, axes: &[isize], correction: f64, keepdim: bool) -> DynTensor {
+            Ok(DynTensor::wrap(reduction::std("std", self.node(), Some(axes), correction, keepdim)?))
+        }
+
         /// The position of the first largest element along an axis (`None`: of all elements).
         fn argmax try_argmax(&self, axis: Option<isize>, keepdim: bool) -> DynTensor {
             Ok(DynTensor::wrap(reduction::arg("argmax", ReduceKind::Max, self.node(), axis, keepdim)?))

@@ -163,7 +163,7 @@ impl Node {
             Movement::Pick(window) => self.picked(*window)?,
             Movement::Fork | Movement::Leaf => self.fork(),
             Movement::Detach => self.detach(),
-            Movement::Custom(vjp) => self.with_vjp(vjp.clone()),
+            Movement::Custom(_) => unreachable!("a derivative belongs to its value and does not move"),
         })
     }
 

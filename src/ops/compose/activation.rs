@@ -25,14 +25,14 @@ pub(crate) fn gelu(x: &Node) -> Result<Node> {
     Ok(&(x * 0.5) * &(&erf + 1.0))
 }
 
-/// [`gelu`] by the usual approximation with `tanh`.
+/// [`gelu`] by the usual approximation, `½x(1 + tanh z)` with `z = √(2/π)(x + 0.044715x³)`.
 #[track_caller]
 pub(crate) fn gelu_tanh(x: &Node) -> Result<Node> {
     let root = FRAC_2_SQRT_PI * FRAC_1_SQRT_2; // √(2/π)
     let cube = &(x * x) * x;
     let inner = &(x + &(&cube * 0.044715)) * root;
-    let tanh = Node::map(&ops::TANH, &[&inner])?;
-    Ok(&(x * 0.5) * &(&tanh + 1.0))
+    // ½(1 + tanh z) is sigmoid(2z), which keeps its digits where tanh z is near -1.
+    Ok(x * &Node::map(&ops::SIGMOID, &[&(&inner * 2.0)])?)
 }
 
 /// `ln(1 + exp(x))`; above 20, where the two are the same to nine digits, `x` itself, as in PyTorch.

@@ -12,7 +12,11 @@ pub(crate) fn softmax(x: &Node, axis: isize) -> Result<Node> {
     let Some(shifted) = shifted("softmax", x, axis)? else { return Ok(x.exp()) };
     let exponentials = shifted.exp();
     let sum = exponentials.reduce("softmax", ReduceKind::Sum, &[axis], true)?;
-    Ok(&exponentials / &sum)
+    // y(g - Σ g·y): fewer roundings, and less work, than the way through the quotient and the sum.
+    Ok((&exponentials / &sum).with_shortcut("softmax", &[x], move |g, _, y| {
+        let along = (g * y).reduce("softmax", ReduceKind::Sum, &[axis], true)?;
+        Ok(vec![y * &(g - &along)])
+    }))
 }
 
 /// `x - logsumexp(x)` along an axis.

@@ -63,7 +63,13 @@ pub(crate) fn var(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdi
     let centre = mean(op, x, Some(&axes), true)?;
     let away = x - &centre;
     let squares = (&away * &away).reduce(op, ReduceKind::Sum, &axes, keepdim)?;
-    Ok(&squares / (count - correction).max(0.0))
+    let divisor = (count - correction).max(0.0);
+    let kept = Shape::from_slice(centre.shape());
+    // The way through the mean adds up to nothing, so the slope is 2(x - mean) / divisor.
+    Ok((&squares / divisor).with_shortcut("var", &[x], move |g, x, _| {
+        let away = &x[0] - &mean("var", &x[0], Some(&axes), true)?;
+        Ok(vec![&away * &(&g.reshaped(&kept) * (2.0 / divisor))])
+    }))
 }
 
 /// The square root of [`var`].

@@ -1,6 +1,7 @@
 //! Runs a vector program for one element: slow, obvious, the judge of every faster reader of the words.
 
 use super::{Binary, Compare, Fault, Lane, LaneFn, Unary, Val, Word};
+use crate::dtype::to_odd_f32;
 use half::{bf16, f16};
 
 /// The value named `result`, given the lane bits of each loaded slot and the element's position.

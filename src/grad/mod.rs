@@ -69,21 +69,41 @@ pub(crate) fn gradients(output: &Node, seed: Node, wanted: &[Node]) -> Result<Ve
 
 /// Carries gradients from `output` back through `order`, to the nodes for which `wants` holds.
 fn propagate(order: &[Node], output: &Node, seed: Node, wants: impl Fn(&Node) -> bool) -> Result<GradMap> {
-    let mut grads: HashMap<usize, Node> = HashMap::new();
-    grads.insert(output.id(), seed);
+    let mut arrived: HashMap<usize, Vec<Node>> = HashMap::from([(output.id(), vec![seed])]);
+    let mut grads = HashMap::new();
     for node in order.iter().rev().filter(|node| wants(node)) {
-        let Some(grad) = grads.get(&node.id()).cloned() else { continue };
+        // Users come before what they use here, so everything that will arrive has arrived.
+        let Some(contributions) = arrived.remove(&node.id()) else { continue };
         let _origin = Origin::set(node.at());
-        for (input, contribution) in vjp::pull_back(node, &grad, &wants)? {
+        let grad = sum(contributions);
+        for (input, contribution) in combined(vjp::pull_back(node, &grad, &wants)?) {
             debug_assert_eq!(input.shape(), contribution.shape(), "gradient of {}", node.with_op(|op| op.name()));
-            let sum = match grads.remove(&input.id()) {
-                Some(so_far) => &so_far + &contribution,
-                None => contribution,
-            };
-            grads.insert(input.id(), sum);
+            arrived.entry(input.id()).or_default().push(contribution);
         }
+        grads.insert(node.id(), grad);
     }
     Ok(GradMap(grads))
+}
+
+/// The sum of contributions, pairwise: many of them lose fewer digits than one after the other.
+fn sum(mut contributions: Vec<Node>) -> Node {
+    while contributions.len() > 1 {
+        let pairs = contributions.chunks(2);
+        contributions = pairs.map(|pair| if let [a, b] = pair { a + b } else { pair[0].clone() }).collect();
+    }
+    contributions.pop().expect("at least one contribution")
+}
+
+/// What one node gives to the same input, added up first: in `x - x` the two cancel before anything else is lost in them.
+fn combined(contributions: Vec<(Node, Node)>) -> Vec<(Node, Node)> {
+    let mut sums: Vec<(Node, Node)> = Vec::with_capacity(contributions.len());
+    for (input, contribution) in contributions {
+        match sums.iter_mut().find(|(other, _)| *other == input) {
+            Some((_, sum)) => *sum = &*sum + &contribution,
+            None => sums.push((input, contribution)),
+        }
+    }
+    sums
 }
 
 /// The error for a node no gradient reaches, naming what stood in the way if something did.

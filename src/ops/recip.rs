@@ -8,7 +8,7 @@ pub(crate) static RECIP: Primitive = Primitive {
     dtypes: Dtypes::Float,
     gives: Gives::Same,
     eval: Eval::float(|x| 1.0 / x[0]),
-    grad: Grad::Rules(&[|g, _, y| -(g * &(y * y))]),
+    grad: Grad::Rules(&[|g, x, _| -(g / &(&x[0] * &x[0]))]),
     emit: |e, _, x| {
         let one = e.float(x[0].lane, 1.0);
         e.div(one, x[0])

@@ -3,7 +3,11 @@
 //! One file per primitive, with its record; [`PRIMITIVES`] lists them all. `compose` has what is built from them.
 
 mod abs;
+mod acos;
 mod add;
+mod asin;
+mod atan;
+mod atan2;
 mod bitand;
 mod bitnot;
 mod bitor;
@@ -12,6 +16,7 @@ pub(crate) mod cast;
 mod ceil;
 pub(crate) mod compose;
 mod cos;
+mod cosh;
 mod div;
 mod eq;
 mod erf;
@@ -22,6 +27,7 @@ mod floor;
 mod idiv;
 mod le;
 mod ln;
+mod log10;
 mod log1p;
 mod log2;
 mod lt;
@@ -45,6 +51,7 @@ mod shr;
 mod sigmoid;
 mod sign;
 mod sin;
+mod sinh;
 mod sqrt;
 mod sub;
 mod tan;
@@ -107,4 +114,11 @@ primitives! {
     round ROUND;
     abs ABS;
     sign SIGN;
+    log10 LOG10;
+    sinh SINH;
+    cosh COSH;
+    asin ASIN;
+    acos ACOS;
+    atan ATAN;
+    atan2 ATAN2;
 }

@@ -75,7 +75,6 @@ node_methods! {
     ne NE two;
     and BITAND two;
     pow POW two;
-    maximum MAXIMUM two;
     minimum MINIMUM two;
     not BITNOT one;
     exp EXP one;
@@ -84,9 +83,8 @@ node_methods! {
     sin SIN one;
     cos COS one;
     sqrt SQRT one;
-    tanh TANH one;
-    sigmoid SIGMOID one;
-    erf ERF one;
+    sinh SINH one;
+    cosh COSH one;
     abs ABS one;
     sign SIGN one;
 }

@@ -3,7 +3,6 @@
 use super::create::data_node;
 use super::twins::{twin_functions, twins};
 use crate::dtype::{DType, Literal, TensorDType};
-use crate::error::Result;
 use crate::graph::Node;
 
 /// The same node as a [`Tensor`](super::Tensor), without dtype and rank in the type.

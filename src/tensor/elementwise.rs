@@ -53,6 +53,12 @@ unary! {
         sin try_sin "The sine." primitive!(SIN);
         cos try_cos "The cosine." primitive!(COS);
         tan try_tan "The tangent." primitive!(TAN);
+        asin try_asin "The inverse sine." primitive!(ASIN);
+        acos try_acos "The inverse cosine." primitive!(ACOS);
+        atan try_atan "The inverse tangent." primitive!(ATAN);
+        sinh try_sinh "The hyperbolic sine." primitive!(SINH);
+        cosh try_cosh "The hyperbolic cosine." primitive!(COSH);
+        log10 try_log10 "The logarithm to base 10." primitive!(LOG10);
         tanh try_tanh "The hyperbolic tangent." primitive!(TANH);
         sigmoid try_sigmoid "1 / (1 + e⁻ˣ), without overflow." primitive!(SIGMOID);
         erf try_erf "The error function." primitive!(ERF);
@@ -140,6 +146,7 @@ binary! {
         ne try_ne bool, "Whether each element is different." primitive_of_two!(NE);
     }
     FloatDType {
+        atan2 try_atan2 T, "The angle of the point (`other`, `self`), from -π to π." primitive_of_two!(ATAN2);
         pow try_pow T, "Each element to a power, as C's `pow`." primitive_of_two!(POW);
     }
 }

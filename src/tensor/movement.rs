@@ -8,7 +8,7 @@ use crate::graph::build::whole_ranges;
 use crate::graph::{Node, SliceRange};
 use crate::ops::compose::pad::Border;
 use crate::ops::compose::{movement, pad};
-use crate::shape::{Expr, Shape};
+use crate::shape::Expr;
 
 /// What stands where a padded or masked tensor has no element.
 #[derive(Clone, Copy, Debug, PartialEq)]

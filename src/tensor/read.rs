@@ -5,6 +5,7 @@ use crate::dtype::{Literal, TensorDType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{self, Node};
 use crate::lower;
+use crate::reference;
 use crate::runtime;
 use crate::schedule::{self, Work};
 use std::fmt::Write;
@@ -244,6 +245,12 @@ impl DynTensor {
     #[track_caller]
     pub fn item(&self) -> Result<Literal> {
         crate::dtype::with_dtype!(self.dtype(), T => single::<T>(self.node()).map(TensorDType::literal))
+    }
+
+    /// The elements by the reference evaluator: one at a time, by each op's definition. Slow, and the judge of every
+    /// fast path: when [`literals`](Self::literals) disagrees by more than rounding, this is right.
+    pub fn reference(&self) -> Result<Vec<Literal>> {
+        reference::evaluate(self.node())
     }
 
     /// The loop programs that reading this tensor would run, as text. Nothing is executed.

@@ -1,0 +1,15 @@
+//! Inverse sine.
+
+use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
+
+pub(crate) static ASIN: Primitive = Primitive {
+    name: "asin",
+    takes: Takes::Same(1),
+    dtypes: Dtypes::Float,
+    gives: Gives::Same,
+    eval: Eval::float(|x| x[0].asin()),
+    grad: Grad::Rules(&[|g, x, _| g / &(1.0 - &(&x[0] * &x[0])).sqrt()]),
+    emit: |e, _, x| math::asin(e, x[0]),
+    sample: &[-0.9..0.9],
+};

@@ -12,10 +12,24 @@ use std::collections::HashMap;
 
 /// The values of a node in row-major order, computed one by one from what it is made of.
 pub(crate) fn evaluate(node: &Node) -> Result<Vec<Literal>> {
-    let order = topological(std::slice::from_ref(node), Node::inputs);
+    // Each node is looked at once: another thread may let go of an op meanwhile.
+    let mut seen = HashMap::new();
+    let order = topological(std::slice::from_ref(node), |node| {
+        let (op, buffer) = node.op_and_buffer();
+        let mut behind = SmallVec::new();
+        if buffer.is_none() {
+            op.for_each_input(|input| behind.push(input.clone()));
+        }
+        seen.insert(node.id(), (op, buffer));
+        behind
+    });
     let mut values: HashMap<usize, Vec<Literal>> = HashMap::new();
     for node in &order {
-        let result = value(node, &values)?;
+        let (op, buffer) = &seen[&node.id()];
+        let result = match buffer {
+            Some(buffer) => (0..buffer.len()).map(|k| buffer.literal(k)).collect(),
+            None => value(node, op, &values)?,
+        };
         values.insert(node.id(), result);
     }
     Ok(values.remove(&node.id()).expect("the last of the order"))
@@ -31,12 +45,9 @@ fn position(index: &[usize], shape: &[usize]) -> usize {
     index_to_position(index, &row_major_strides(shape)) as usize
 }
 
-fn value(node: &Node, values: &HashMap<usize, Vec<Literal>>) -> Result<Vec<Literal>> {
-    if let Some(buffer) = node.buffer() {
-        return Ok((0..buffer.len()).map(|k| buffer.literal(k)).collect());
-    }
+fn value(node: &Node, op: &Op, values: &HashMap<usize, Vec<Literal>>) -> Result<Vec<Literal>> {
     let of = |input: &Node| &values[&input.id()];
-    node.with_op(|op| match op {
+    match op {
         Op::Buffer | Op::Executed | Op::Closure { .. } => unreachable!("{} has its numbers", op.name()),
         Op::Input => {
             let message = format!("\"{}\" was never given", node.name().unwrap_or_default());
@@ -75,7 +86,7 @@ fn value(node: &Node, values: &HashMap<usize, Vec<Literal>>) -> Result<Vec<Liter
             }
             Ok(out)
         }
-    })
+    }
 }
 
 /// The elements of a view. Its base may have been evaluated on the way, or have its numbers.

@@ -10,6 +10,7 @@ pub use half::{bf16, f16};
 pub use literal::Literal;
 pub use registry::DType;
 pub(crate) use registry::{types, with_dtype};
+#[cfg(test)]
 pub(crate) use rounding::to_odd_f32;
 
 use std::fmt::{Debug, Display};

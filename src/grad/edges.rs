@@ -1,7 +1,7 @@
 //! Which inputs of a node a gradient passes to.
 
-use crate::graph::{Movement, Node, Op};
-use crate::ops::{Grad, Takes};
+use crate::graph::{Movement, NOT_FLOAT, Node, Op};
+use crate::ops::{Grad, Primitive, Takes};
 use smallvec::SmallVec;
 
 /// The inputs through which a small change of theirs changes the node.
@@ -27,4 +27,14 @@ pub(super) fn of(node: &Node) -> SmallVec<[Node; 3]> {
     });
     inputs.retain(|input| input.dtype().is_float());
     inputs
+}
+
+/// Why no gradient passes a node.
+pub(super) fn why_none(node: &Node) -> &'static str {
+    node.with_op(|op| match op {
+        Op::Map { primitive: Primitive { grad: Grad::None(why), .. }, .. } => why,
+        Op::View { movement: Movement::Detach, .. } => "it was asked to",
+        _ if !node.dtype().is_float() => NOT_FLOAT,
+        _ => "its input only chooses places",
+    })
 }

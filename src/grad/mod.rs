@@ -50,7 +50,7 @@ pub(crate) fn gradients(output: &Node, seed: Node, wanted: &[Node]) -> Result<Ve
             return Err(Error::new(ErrorKind::Gradient, op, message).made_at(what, node.at()));
         }
     }
-    let order = topological(std::slice::from_ref(output), |node| edges::of(node));
+    let order = topological(std::slice::from_ref(output), edges::of);
     let ids: HashSet<usize> = wanted.iter().map(Node::id).collect();
     let mut reaches = HashSet::new();
     for node in &order {
@@ -119,7 +119,7 @@ fn missing(op: &str, k: usize, node: &Node, output: &Node) -> Error {
         reaches.insert(other.id());
         let passes = edges::of(other).iter().any(|input| reaches.contains(&input.id()));
         if !passes && cut.is_none() {
-            cut = Some(Cut { op: other.with_op(|op| op.name()), at: other.at() });
+            cut = Some(Cut { op: other.with_op(|op| op.name()), why: edges::why_none(other), at: other.at() });
         }
     }
     let error = match cut.or(output.cut()) {
@@ -138,6 +138,6 @@ fn missing(op: &str, k: usize, node: &Node, output: &Node) -> Error {
 
 /// "… : `op` at file:line stops it".
 fn stopped(op: &str, what: &str, cut: &Cut) -> Error {
-    let message = format!("{what}: {} at {}:{} stops it", cut.op, cut.at.file(), cut.at.line());
+    let message = format!("{what}: {} at {}:{} stops it ({})", cut.op, cut.at.file(), cut.at.line(), cut.why);
     Error::new(ErrorKind::Gradient, op, message)
 }

@@ -11,8 +11,10 @@ use smallvec::SmallVec;
 
 /// The gradients that a node with gradient `g` gives to those of its inputs that want one.
 pub(super) fn pull_back(node: &Node, g: &Node, wants: &dyn Fn(&Node) -> bool) -> Result<Vec<(Node, Node)>> {
-    let rule = node.with_op(Rule::of);
-    let inputs = node.inputs();
+    let op = node.op();
+    let rule = Rule::of(&op);
+    let mut inputs: SmallVec<[Node; 3]> = SmallVec::new();
+    op.for_each_input(|input| inputs.push(input.clone()));
     let single = |grad: Node| Ok(vec![(inputs[0].clone(), grad)]);
     match rule {
         Rule::Nothing => Ok(Vec::new()),

@@ -61,11 +61,11 @@ pub(crate) enum Movement {
     /// Size-1 axes stretched, new axes in front.
     Expand,
     Reshape,
-    Slice(SmallVec<[SliceRange; 6]>),
+    Slice(Box<[SliceRange]>),
     /// The adjoint of `Slice`: the input's elements at the places the ranges name, zero elsewhere.
-    Spread(SmallVec<[SliceRange; 6]>),
+    Spread(Box<[SliceRange]>),
     /// Elements added before and after each axis, all with one value.
-    Pad(SmallVec<[(usize, usize); 6]>, Literal),
+    Pad(Box<[(usize, usize)]>, Literal),
     /// Elements where the condition is 0 replaced by one value.
     Mask(Expr, Literal),
     /// An axis becomes its windows, with the place in the window as a new last axis.

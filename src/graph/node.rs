@@ -7,7 +7,7 @@ use crate::memory::Buffer;
 use crate::shape::{Shape, View};
 use std::cell::RefCell;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 /// A shared handle to a node. Cloning is cheap; two handles to one node are the same wish.
 #[derive(Clone)]
@@ -27,7 +27,8 @@ struct Inner {
 }
 
 struct State {
-    op: Op,
+    /// Shared, so that whoever looks at an op keeps it while another thread lets go of it.
+    op: Arc<Op>,
     buffer: Option<Buffer>,
 }
 
@@ -63,15 +64,19 @@ impl GradSlot {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     pub(crate) op: &'static str,
+    pub(crate) why: &'static str,
     pub(crate) at: &'static Location<'static>,
 }
+
+/// Why integers and bools stop a gradient.
+pub(crate) const NOT_FLOAT: &str = "only floats have a gradient";
 
 /// How a new node stands towards gradients.
 pub(super) enum Flow {
     /// Tracks if an input does, and the dtype is a float.
     Natural,
-    /// Never tracks: positions, comparisons, an explicit `detach`.
-    Stops,
+    /// Never tracks, and why: a comparison, an explicit `detach`.
+    Stops(&'static str),
 }
 
 impl Node {
@@ -92,14 +97,13 @@ impl Node {
             input_cut = input_cut.or(input.0.autograd.cut);
         });
         if input_tracks {
-            let stops = matches!(flow, Flow::Stops) || !dtype.is_float();
-            if let Some(reason) = scope::paused() {
-                autograd.cut = Some(Cut { op: reason, at });
-            } else if stops {
-                autograd.cut = Some(Cut { op: op.name(), at });
-            } else {
-                autograd.tracks = true;
-            }
+            autograd.cut = match (scope::paused(), flow) {
+                (Some(reason), _) => Some(Cut { op: reason, why: "nothing is recorded there", at }),
+                (None, Flow::Stops(why)) => Some(Cut { op: op.name(), why, at }),
+                (None, Flow::Natural) if !dtype.is_float() => Some(Cut { op: op.name(), why: NOT_FLOAT, at }),
+                (None, Flow::Natural) => None,
+            };
+            autograd.tracks = autograd.cut.is_none();
         } else {
             autograd.cut = input_cut;
         }
@@ -146,7 +150,8 @@ impl Node {
     #[track_caller]
     pub(super) fn custom(op: Op, shape: Shape, dtype: DType, tracked: bool) -> Node {
         let at = scope::here();
-        let cut = scope::paused().filter(|_| tracked).map(|reason| Cut { op: reason, at });
+        let cut =
+            scope::paused().filter(|_| tracked).map(|reason| Cut { op: reason, why: "nothing is recorded there", at });
         let autograd = Autograd { tracks: tracked && cut.is_none(), slot: None, cut };
         Node::build(op, shape, dtype, at, None, autograd, None)
     }
@@ -161,7 +166,7 @@ impl Node {
         buffer: Option<Buffer>,
     ) -> Node {
         let joins = matches!(op, Op::Map { .. } | Op::Cast { .. } | Op::ConstFill(_) | Op::Arange | Op::Rand { .. });
-        let state = RwLock::new(State { op, buffer });
+        let state = RwLock::new(State { op: Arc::new(op), buffer });
         Node(Arc::new(Inner { shape, dtype, at, name, autograd, joins, state, running: Mutex::new(()) }))
     }
 
@@ -228,9 +233,20 @@ impl Node {
         self.0.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at the op. Do not make or execute nodes inside `f`.
+    /// What the node wants done (`Executed` once that is done and let go).
+    pub(crate) fn op(&self) -> Arc<Op> {
+        self.read_state().op.clone()
+    }
+
+    /// The op and the result, at one moment.
+    pub(crate) fn op_and_buffer(&self) -> (Arc<Op>, Option<Buffer>) {
+        let state = self.read_state();
+        (state.op.clone(), state.buffer.clone())
+    }
+
+    /// Looks at the op.
     pub(crate) fn with_op<R>(&self, f: impl FnOnce(&Op) -> R) -> R {
-        f(&self.read_state().op)
+        f(&self.op())
     }
 
     /// The result, once executed.
@@ -240,10 +256,10 @@ impl Node {
 
     /// Whether the numbers are here (a view's are when its base's are).
     pub(crate) fn is_realized(&self) -> bool {
-        let state = self.read_state();
-        match &state.op {
-            Op::View { base, .. } => base.read_state().buffer.is_some(),
-            _ => state.buffer.is_some(),
+        let (op, buffer) = self.op_and_buffer();
+        match &*op {
+            Op::View { base, .. } => base.buffer().is_some(),
+            _ => buffer.is_some(),
         }
     }
 
@@ -254,16 +270,17 @@ impl Node {
             return;
         }
         state.buffer = Some(buffer);
-        let released = if self.tracks() { Op::Executed } else { std::mem::replace(&mut state.op, Op::Executed) };
+        let released = (!self.tracks()).then(|| std::mem::replace(&mut state.op, executed()));
         drop(state);
-        drop_op(released);
+        if let Some(op) = released {
+            drop_op(op);
+        }
     }
 
     /// The node that holds the elements, and the way to them. A node that is not a view is its own base.
     pub(crate) fn base_and_view(&self) -> (Node, View) {
-        let state = self.read_state();
-        match &state.op {
-            Op::View { base, view, .. } => (base.clone(), view.clone()),
+        match &*self.op() {
+            Op::View { base, view, .. } => (base.clone(), (**view).clone()),
             _ => (self.clone(), View::contiguous(self.shape())),
         }
     }
@@ -295,10 +312,16 @@ impl std::hash::Hash for Node {
     }
 }
 
+/// The op of a node that has let go of what led to it.
+fn executed() -> Arc<Op> {
+    static EXECUTED: LazyLock<Arc<Op>> = LazyLock::new(|| Arc::new(Op::Executed));
+    EXECUTED.clone()
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        drop_op(std::mem::replace(&mut state.op, Op::Executed));
+        drop_op(std::mem::replace(&mut state.op, executed()));
     }
 }
 
@@ -310,9 +333,12 @@ thread_local! {
 /// Drops an op and all that only it kept alive, with a list instead of recursion: graphs may be a million deep.
 ///
 /// The list belongs to the thread, so that a drop inside a drop (through a user's `GradFn`, say) joins it.
-fn drop_op(mut op: Op) {
+fn drop_op(op: Arc<Op>) {
     let mut nodes = Vec::new();
-    op.take_nodes(&mut nodes);
+    // Whoever else still looks at the op drops it later.
+    if let Some(mut op) = Arc::into_inner(op) {
+        op.take_nodes(&mut nodes);
+    }
     if nodes.is_empty() {
         return;
     }

@@ -20,7 +20,7 @@ pub(crate) enum Op {
     /// Random bits as `u32`: word `word` of the counter-based generator at the element's position.
     Rand { seed: u64, stream: u64, word: u8 },
     /// Another look at `base`'s elements. `movement` says how it follows from `input`; `view` is the whole way to `base`.
-    View { input: Node, movement: Movement, base: Node, view: View },
+    View { input: Node, movement: Movement, base: Node, view: Box<View> },
     /// A dense copy, for what no single view can say.
     Contiguous { input: Node },
     /// One primitive on each element of inputs of one shape.

@@ -46,7 +46,8 @@ enum Recipe {
 
 /// A node like `node`, on other inputs.
 fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
-    let recipe = node.with_op(|op| match op {
+    let op = node.op();
+    let recipe = match &*op {
         Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => Recipe::Same,
         Op::Closure { .. } => Recipe::Same, // its value is fixed
         Op::View { movement: Movement::Custom(vjp), .. } => Recipe::Custom(vjp.clone()),
@@ -60,8 +61,9 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
         Op::Concat { axis, .. } => Recipe::Concat(*axis as isize),
         Op::Gather { axis, .. } => Recipe::Gather(*axis),
         Op::ScatterAdd { axis, .. } => Recipe::ScatterAdd(*axis),
-    });
-    let inputs: Vec<Node> = node.inputs().iter().map(&new).collect();
+    };
+    let mut inputs = Vec::new();
+    op.for_each_input(|input| inputs.push(new(input)));
     match recipe {
         Recipe::Same => Ok(node.clone()),
         Recipe::Move(movement, shape) => inputs[0].moved_by(&movement, &shape),

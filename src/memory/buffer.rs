@@ -27,6 +27,7 @@ impl Buffer {
     }
 
     /// `len` zeros (`false`).
+    #[cfg(test)]
     pub(crate) fn zeroed(op: &str, dtype: DType, len: usize) -> Result<Buffer> {
         let buffer = BufferMut::zeroed(op, dtype, len)?;
         // SAFETY: every byte is zero, which is a value of every dtype.
@@ -34,6 +35,7 @@ impl Buffer {
     }
 
     /// `len` times the same value.
+    #[cfg(test)]
     pub(crate) fn filled(op: &str, value: Literal, len: usize) -> Result<Buffer> {
         with_dtype!(value.dtype(), T => {
             let value = T::from_literal(value).unwrap_or_default();
@@ -84,11 +86,13 @@ impl Buffer {
     }
 
     /// Whether there is no element.
+    #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.len == 0
     }
 
     /// The bytes the elements take.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.0.block.bytes()
     }
@@ -133,11 +137,13 @@ impl Buffer {
     }
 
     /// Whether both are clones of one buffer.
+    #[cfg(test)]
     pub(crate) fn shares_memory(&self, other: &Buffer) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The memory for writing in place, if this is the last clone; otherwise the buffer again.
+    #[cfg(test)]
     pub(crate) fn into_mut(self) -> std::result::Result<BufferMut, Buffer> {
         Arc::try_unwrap(self.0).map(BufferMut::from_filled).map_err(Buffer)
     }

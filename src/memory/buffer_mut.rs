@@ -50,18 +50,9 @@ impl BufferMut {
     }
 
     /// Memory that came out of a frozen buffer.
+    #[cfg(test)]
     pub(super) fn from_filled(memory: Memory) -> BufferMut {
         BufferMut { memory, filled: true }
-    }
-
-    /// The dtype of the elements.
-    pub(crate) fn dtype(&self) -> DType {
-        self.memory.dtype
-    }
-
-    /// How many elements.
-    pub(crate) fn len(&self) -> usize {
-        self.memory.len
     }
 
     /// The address of the first element. Writing is allowed within `len` elements until `freeze`.

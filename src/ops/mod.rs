@@ -66,7 +66,8 @@ macro_rules! primitives {
     ($($file:ident $record:ident;)*) => {
         $(pub(crate) use $file::$record;)*
 
-        /// Every primitive, for the table tests and whoever wants to walk them.
+        /// Every primitive, for the table tests.
+        #[cfg(test)]
         pub(crate) static PRIMITIVES: &[&Primitive] = &[$(&$record),*];
     };
 }

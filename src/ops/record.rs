@@ -25,6 +25,7 @@ pub(crate) struct Primitive {
     /// The same meaning in the code generator's words. The operands are in the lanes of the dtype.
     pub(crate) emit: fn(&mut Emit, DType, &[Val]) -> Val,
     /// Where the table tests draw each operand, where the op and its derivative are smooth.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests draw samples"))]
     pub(crate) sample: &'static [Range<f64>],
 }
 
@@ -94,12 +95,15 @@ pub(crate) enum Gives {
     Bool,
 }
 
+/// A meaning on integers of a dtype; `None` is a fault such as a division by zero.
+pub(crate) type OnIntegers = fn(&[i128], DType) -> Option<i128>;
+
 /// A primitive's meaning on numbers: floats as `f64` rounded once to the dtype, integers (and bools, 0 and 1) as
 /// mathematical integers wrapped to the dtype. `None` where the dtype is not taken.
 #[derive(Clone, Copy)]
 pub(crate) struct Eval {
     pub(crate) float: Option<fn(&[f64]) -> f64>,
-    pub(crate) integer: Option<fn(&[i128], DType) -> Option<i128>>,
+    pub(crate) integer: Option<OnIntegers>,
 }
 
 impl Eval {
@@ -109,12 +113,12 @@ impl Eval {
     }
 
     /// A meaning on integers only; `None` is a fault such as a division by zero.
-    pub(crate) const fn integer(integer: fn(&[i128], DType) -> Option<i128>) -> Eval {
+    pub(crate) const fn integer(integer: OnIntegers) -> Eval {
         Eval { float: None, integer: Some(integer) }
     }
 
     /// A meaning on floats and one on integers.
-    pub(crate) const fn both(float: fn(&[f64]) -> f64, integer: fn(&[i128], DType) -> Option<i128>) -> Eval {
+    pub(crate) const fn both(float: fn(&[f64]) -> f64, integer: OnIntegers) -> Eval {
         Eval { float: Some(float), integer: Some(integer) }
     }
 }

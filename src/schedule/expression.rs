@@ -48,6 +48,7 @@ impl Expression {
     }
 
     /// The number of primitives and casts, without loads and constants.
+    #[cfg(test)]
     pub(crate) fn op_count(&self) -> usize {
         self.steps.iter().filter(|step| matches!(step, Step::Map { .. } | Step::Cast { .. })).count()
     }

@@ -1,5 +1,6 @@
 //! Which nodes are written to memory; all others live inside the kernels of their consumers.
 
+use super::snapshot::Snapshot;
 use crate::graph::{Node, Op};
 use std::collections::{HashMap, HashSet};
 
@@ -26,32 +27,30 @@ struct Pending {
     places: bool,
 }
 
-/// The ids of the nodes that get a buffer. `order` has every needed node, inputs first.
-pub(super) fn stored(order: &[Node], wanted: &[Node]) -> HashSet<usize> {
-    let uses = uses(order, wanted);
+/// The ids of the nodes that get a buffer.
+pub(super) fn stored(snapshot: &Snapshot, wanted: &[Node]) -> HashSet<usize> {
+    let uses = uses(snapshot, wanted);
     let mut stored = HashSet::new();
     let mut pending: HashMap<usize, Pending> = HashMap::new();
-    for node in order {
-        if has_numbers(node) || is_view(node) {
-            continue;
-        }
+    for node in work(snapshot) {
+        let inputs = snapshot.inputs(node);
         let sources: HashMap<usize, Node> =
-            node.inputs().iter().map(|input| through_identity(input)).map(|source| (source.id(), source)).collect();
+            inputs.iter().map(|input| snapshot.through_identity(input)).map(|source| (source.id(), source)).collect();
         let below = sources.keys().filter_map(|id| pending.get(id));
-        let mut merged = below.fold(Pending { size: 1, places: asks_places(node) }, |sum, part| Pending {
-            size: sum.size + part.size,
-            places: sum.places || part.places,
-        });
-        if merged.size > EXPRESSION_LIMIT || (merged.places && turns_space(node)) {
+        let alone = Pending { size: 1, places: matches!(snapshot.op(node), Op::Arange | Op::Rand { .. }) };
+        let mut merged =
+            below.fold(alone, |sum, part| Pending { size: sum.size + part.size, places: sum.places || part.places });
+        if merged.size > EXPRESSION_LIMIT || (merged.places && turns_space(snapshot.op(node))) {
             // Cannot be one expression: the inputs are written first.
             for (id, source) in &sources {
-                if pending.remove(id).is_some() && !is_constant(source) {
+                if pending.remove(id).is_some() && !snapshot.is_constant(source) {
                     stored.insert(*id);
                 }
             }
-            merged = Pending { size: 1, places: asks_places(node) };
+            merged = alone;
         }
-        let keeps = uses.get(&node.id()).is_some_and(|uses| uses.memory || (uses.many && !is_constant(node)));
+        let uses = uses.get(&node.id());
+        let keeps = uses.is_some_and(|uses| uses.memory || (uses.many && !snapshot.is_constant(node)));
         if keeps || !node.joins() {
             stored.insert(node.id());
         } else {
@@ -61,34 +60,30 @@ pub(super) fn stored(order: &[Node], wanted: &[Node]) -> HashSet<usize> {
     stored
 }
 
-fn asks_places(node: &Node) -> bool {
-    node.with_op(|op| matches!(op, Op::Arange | Op::Rand { .. }))
+/// The nodes that something has to be computed for.
+fn work(snapshot: &Snapshot) -> impl Iterator<Item = &Node> {
+    snapshot.order.iter().filter(|node| !snapshot.has_numbers(node) && !snapshot.is_view(node))
 }
 
 /// Whether a reduction walks its space in another order than row-major: unless the reduced axes are last.
-fn turns_space(node: &Node) -> bool {
-    node.with_op(|op| match op {
+fn turns_space(op: &Op) -> bool {
+    match op {
         Op::Reduce { axes, input, .. } => !axes.iter().copied().eq(input.rank() - axes.len()..input.rank()),
         _ => false,
-    })
+    }
 }
 
-fn uses(order: &[Node], wanted: &[Node]) -> HashMap<usize, Uses> {
+fn uses(snapshot: &Snapshot, wanted: &[Node]) -> HashMap<usize, Uses> {
     let mut uses: HashMap<usize, Uses> = HashMap::new();
     for node in wanted {
         uses.entry(node.id()).or_default().memory = true;
     }
-    for node in order {
-        if has_numbers(node) || is_view(node) {
-            continue;
-        }
-        let merges = node.joins() || is_reduce(node);
-        for input in node.inputs() {
-            let source = through_identity(&input);
-            let through_view = source == input && is_view(&input);
-            if through_view {
-                let base = input.base_and_view().0;
-                if !is_constant(&base) || !is_unguarded(&input) {
+    for node in work(snapshot) {
+        let merges = node.joins() || matches!(snapshot.op(node), Op::Reduce { .. } | Op::Contiguous { .. });
+        for input in snapshot.inputs(node) {
+            let source = snapshot.through_identity(&input);
+            if let Some((base, _)) = snapshot.view(&source) {
+                if !merges || snapshot.viewed_constant(&source).is_none() {
                     uses.entry(base.id()).or_default().memory = true;
                 }
                 continue;
@@ -102,32 +97,4 @@ fn uses(order: &[Node], wanted: &[Node]) -> HashMap<usize, Uses> {
         }
     }
     uses
-}
-
-/// The node a view shows unchanged; otherwise the node itself.
-pub(super) fn through_identity(node: &Node) -> Node {
-    let (base, view) = node.base_and_view();
-    if view.is_contiguous() && base.shape() == node.shape() { base } else { node.clone() }
-}
-
-pub(super) fn is_view(node: &Node) -> bool {
-    node.with_op(|op| matches!(op, Op::View { .. }))
-}
-
-pub(super) fn is_constant(node: &Node) -> bool {
-    node.with_op(|op| matches!(op, Op::ConstFill(_)))
-}
-
-/// Whether every element of a view is one of its base.
-pub(super) fn is_unguarded(node: &Node) -> bool {
-    node.base_and_view().1.access().1.is_empty()
-}
-
-fn is_reduce(node: &Node) -> bool {
-    node.with_op(|op| matches!(op, Op::Reduce { .. } | Op::Contiguous { .. }))
-}
-
-/// Whether a node's numbers are there, or will be given.
-pub(super) fn has_numbers(node: &Node) -> bool {
-    node.buffer().is_some() || node.with_op(|op| matches!(op, Op::Input))
 }

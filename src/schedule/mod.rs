@@ -7,32 +7,19 @@
 mod expression;
 mod group;
 mod plan;
+mod snapshot;
 
 pub(crate) use expression::{Expression, Step};
 pub(crate) use plan::{Kernel, MapReduce, Operand, Plan, Work};
 
-use crate::graph::{Node, Op, topological};
-use smallvec::SmallVec;
+use crate::graph::Node;
+use snapshot::Snapshot;
 
 /// The kernels that compute `wanted`. None of `wanted` is a view, and none is realized.
 pub(crate) fn plan(wanted: &[Node]) -> Plan {
-    let order = topological(wanted, behind);
-    let stored = group::stored(&order, wanted);
-    let kernels = order.iter().filter(|node| stored.contains(&node.id())).map(|node| plan::kernel(node, &stored));
-    Plan::new(kernels.collect(), wanted)
-}
-
-/// The nodes whose numbers a node needs: a view's base, and nothing behind a node that has its numbers.
-fn behind(node: &Node) -> SmallVec<[Node; 3]> {
-    if node.buffer().is_some() {
-        return SmallVec::new();
-    }
-    node.with_op(|op| match op {
-        Op::View { base, .. } => SmallVec::from_elem(base.clone(), 1),
-        _ => {
-            let mut inputs = SmallVec::new();
-            op.for_each_input(|input| inputs.push(input.clone()));
-            inputs
-        }
-    })
+    let snapshot = Snapshot::take(wanted);
+    let stored = group::stored(&snapshot, wanted);
+    let to_make = snapshot.order.iter().filter(|node| stored.contains(&node.id()));
+    let kernels = to_make.map(|node| plan::kernel(node, &snapshot, &stored)).collect();
+    Plan::new(kernels, wanted)
 }

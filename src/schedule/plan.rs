@@ -1,7 +1,7 @@
 //! A plan: kernels in running order, and what each reads.
 
 use super::expression::{Expression, Step};
-use super::group::{has_numbers, is_constant, is_unguarded, is_view, through_identity};
+use super::snapshot::Snapshot;
 use crate::dtype::DType;
 use crate::graph::{Node, Op, ReduceKind};
 use crate::shape::{Shape, View};
@@ -75,41 +75,30 @@ impl Plan {
     }
 }
 
-/// What has to be known of an op to plan its kernel, taken out so that nodes are not locked while others are looked at.
-enum Kind {
-    Elementwise,
-    Reduce(ReduceKind, SmallVec<[usize; 6]>),
-    Concat(usize),
-    Gather(usize),
-    ScatterAdd(usize),
-}
-
 /// The kernel that fills a stored node.
-pub(super) fn kernel(node: &Node, stored: &HashSet<usize>) -> Kernel {
-    let kind = node.with_op(|op| match op {
-        Op::Reduce { kind, axes, .. } => Kind::Reduce(*kind, axes.clone()),
-        Op::Concat { axis, .. } => Kind::Concat(*axis),
-        Op::Gather { axis, .. } => Kind::Gather(*axis),
-        Op::ScatterAdd { axis, .. } => Kind::ScatterAdd(*axis),
-        Op::Map { .. } | Op::Cast { .. } | Op::Contiguous { .. } | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } => {
-            Kind::Elementwise
-        }
-        Op::Buffer | Op::Input | Op::View { .. } | Op::Closure { .. } | Op::Executed => {
-            unreachable!("{} has its numbers, or is no work", op.name())
-        }
-    });
+pub(super) fn kernel(node: &Node, snapshot: &Snapshot, stored: &HashSet<usize>) -> Kernel {
     let mut reads = Reads::default();
-    let inputs = node.inputs();
-    let work = match kind {
-        Kind::Elementwise => Work::MapReduce(map_reduce(node, node, None, stored, &mut reads)),
-        Kind::Reduce(kind, axes) => {
-            let reduce = Some((kind, axes)).filter(|(_, axes)| !axes.is_empty());
-            Work::MapReduce(map_reduce(node, &inputs[0], reduce, stored, &mut reads))
+    let mut build =
+        |root: &Node, reduce| Builder { node, snapshot, stored, reads: &mut reads }.map_reduce(root, reduce);
+    let work = match snapshot.op(node) {
+        Op::Reduce { kind, input, axes, .. } => {
+            let reduce = Some((*kind, axes.clone())).filter(|(_, axes)| !axes.is_empty());
+            Work::MapReduce(build(input, reduce))
         }
-        Kind::Concat(axis) => Work::Concat { parts: inputs.iter().map(|input| reads.operand(input)).collect(), axis },
-        Kind::Gather(axis) => Work::Gather { input: reads.operand(&inputs[0]), index: reads.operand(&inputs[1]), axis },
-        Kind::ScatterAdd(axis) => {
-            Work::ScatterAdd { index: reads.operand(&inputs[0]), source: reads.operand(&inputs[1]), axis }
+        Op::Map { .. } | Op::Cast { .. } | Op::Contiguous { .. } | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } => {
+            Work::MapReduce(build(node, None))
+        }
+        Op::Concat { inputs, axis } => {
+            Work::Concat { parts: inputs.iter().map(|input| reads.operand(input)).collect(), axis: *axis }
+        }
+        Op::Gather { input, index, axis } => {
+            Work::Gather { input: reads.operand(input), index: reads.operand(index), axis: *axis }
+        }
+        Op::ScatterAdd { index, source, axis } => {
+            Work::ScatterAdd { index: reads.operand(index), source: reads.operand(source), axis: *axis }
+        }
+        op @ (Op::Buffer | Op::Input | Op::View { .. } | Op::Closure { .. } | Op::Executed) => {
+            unreachable!("{} has its numbers, or is no work", op.name())
         }
     };
     Kernel { node: node.clone(), reads: reads.nodes, work }
@@ -133,92 +122,90 @@ impl Reads {
     }
 }
 
-/// The expression that ends in `root`, over `root`'s shape. `root` itself is always computed; what else is stored is loaded.
-fn map_reduce(
-    node: &Node,
-    root: &Node,
-    reduce: Option<(ReduceKind, SmallVec<[usize; 6]>)>,
-    stored: &HashSet<usize>,
-    reads: &mut Reads,
-) -> MapReduce {
-    let mut expression = Expression::default();
-    let mut loads: Vec<Operand> = Vec::new();
-    let mut names: HashMap<usize, usize> = HashMap::new();
-    // Operands before users, by a list instead of recursion. `true`: the operands are done.
-    let mut stack = vec![(root.clone(), false)];
-    while let Some((current, operands_done)) = stack.pop() {
-        if names.contains_key(&current.id()) {
-            continue;
-        }
-        let source = through_identity(&current);
-        if source != current {
-            match names.get(&source.id()) {
-                Some(&name) => {
-                    names.insert(current.id(), name);
-                }
-                None => stack.extend([(current, true), (source, false)]),
-            }
-            continue;
-        }
-        let is_own = current == *node;
-        let in_memory = has_numbers(&current) || (stored.contains(&current.id()) && !is_own);
-        let view_of_constant = is_view(&current) && {
-            let base = current.base_and_view().0;
-            is_constant(&base) && base.buffer().is_none() && is_unguarded(&current)
-        };
-        let step = if view_of_constant {
-            let base = current.base_and_view().0;
-            Step::Const(base.constant().expect("a constant"))
-        } else if in_memory || is_view(&current) {
-            loads.push(reads.operand(&current));
-            Step::Load { slot: loads.len() - 1, dtype: current.dtype() }
-        } else if operands_done || current.inputs().is_empty() {
-            match step(&current, &names) {
-                Some(step) => step,
-                None => {
-                    // A copy: its value is its operand's.
-                    let operand = names[&current.inputs()[0].id()];
-                    names.insert(current.id(), operand);
-                    continue;
-                }
-            }
-        } else {
-            let inputs = current.inputs();
-            stack.push((current, true));
-            stack.extend(inputs.into_iter().rev().map(|input| (input, false)));
-            continue;
-        };
-        let name = expression.push(step);
-        names.insert(current.id(), name);
-    }
-    // The result is the last step, also where it is a plain load.
-    debug_assert!(names.contains_key(&root.id()));
-    let dtype = node.dtype();
-    MapReduce { space: root.shape().into(), loads, expression, reduce, dtype }
+/// Builds one kernel's expression.
+struct Builder<'a> {
+    /// The node that is made.
+    node: &'a Node,
+    snapshot: &'a Snapshot,
+    stored: &'a HashSet<usize>,
+    reads: &'a mut Reads,
 }
 
-/// The step of one elementwise node; `None` for a copy.
-fn step(node: &Node, names: &HashMap<usize, usize>) -> Option<Step> {
-    let dtype = node.dtype();
-    node.with_op(|op| match op {
-        Op::ConstFill(value) => Some(Step::Const(*value)),
-        Op::Arange => Some(Step::Position),
-        Op::Rand { seed, stream, word } => Some(Step::Rand { seed: *seed, stream: *stream, word: *word }),
-        Op::Map { primitive, inputs } => Some(Step::Map {
+impl Builder<'_> {
+    /// The expression that ends in `root`, over `root`'s shape. What is stored is loaded, but for the node itself.
+    fn map_reduce(self, root: &Node, reduce: Option<(ReduceKind, SmallVec<[usize; 6]>)>) -> MapReduce {
+        let snapshot = self.snapshot;
+        let mut expression = Expression::default();
+        let mut loads: Vec<Operand> = Vec::new();
+        let mut names: HashMap<usize, usize> = HashMap::new();
+        // Operands before users, by a list instead of recursion. `true`: the operands are done.
+        let mut stack = vec![(root.clone(), false)];
+        while let Some((current, operands_done)) = stack.pop() {
+            if names.contains_key(&current.id()) {
+                continue;
+            }
+            let source = snapshot.through_identity(&current);
+            let is_copy = current == *self.node && matches!(snapshot.op(&current), Op::Contiguous { .. });
+            let alias = if source != current {
+                Some(source)
+            } else if is_copy {
+                // A copy: its value is its operand's.
+                snapshot.inputs(&current).pop()
+            } else {
+                None
+            };
+            if let Some(source) = alias {
+                match names.get(&source.id()) {
+                    Some(&name) => drop(names.insert(current.id(), name)),
+                    None => stack.extend([(current, true), (source, false)]),
+                }
+                continue;
+            }
+            let in_memory = snapshot.has_numbers(&current)
+                || snapshot.is_view(&current)
+                || (self.stored.contains(&current.id()) && current != *self.node);
+            let step = if let Some(value) = snapshot.viewed_constant(&current) {
+                Step::Const(value)
+            } else if in_memory {
+                loads.push(self.reads.operand(&current));
+                Step::Load { slot: loads.len() - 1, dtype: current.dtype() }
+            } else if operands_done || snapshot.inputs(&current).is_empty() {
+                step(&current, snapshot.op(&current), &names)
+            } else {
+                let inputs = snapshot.inputs(&current);
+                stack.push((current, true));
+                stack.extend(inputs.into_iter().rev().map(|input| (input, false)));
+                continue;
+            };
+            // The root is done last, so the result is the last step.
+            let name = expression.push(step);
+            names.insert(current.id(), name);
+        }
+        MapReduce { space: root.shape().into(), loads, expression, reduce, dtype: self.node.dtype() }
+    }
+}
+
+/// The step of one elementwise node.
+fn step(node: &Node, op: &Op, names: &HashMap<usize, usize>) -> Step {
+    match op {
+        Op::ConstFill(value) => Step::Const(*value),
+        Op::Arange => Step::Position,
+        Op::Rand { seed, stream, word } => Step::Rand { seed: *seed, stream: *stream, word: *word },
+        Op::Map { primitive, inputs } => Step::Map {
             primitive,
             dtype: inputs[inputs.len() - 1].dtype(),
             operands: inputs.iter().map(|input| names[&input.id()]).collect(),
-        }),
-        Op::Cast { input } => Some(Step::Cast { from: input.dtype(), to: dtype, operand: names[&input.id()] }),
-        Op::Contiguous { .. } => None,
+        },
+        Op::Cast { input } => Step::Cast { from: input.dtype(), to: node.dtype(), operand: names[&input.id()] },
         Op::Buffer
         | Op::Input
         | Op::View { .. }
+        | Op::Contiguous { .. }
         | Op::Reduce { .. }
         | Op::Concat { .. }
         | Op::Gather { .. }
         | Op::ScatterAdd { .. }
         | Op::Closure { .. }
         | Op::Executed => unreachable!("{} is not elementwise", op.name()),
-    })
+    }
 }

@@ -33,7 +33,7 @@ fn single<T: TensorDType>(node: &Node) -> Result<T> {
 /// The graph behind `node` with inputs replaced by name.
 fn with_inputs(node: &Node, given: &[(&str, &DynTensor)]) -> Result<Node> {
     for (name, value) in given {
-        let _ = find_input(node, name, value)?;
+        check_input(node, name, value)?;
     }
     let find = |candidate: &Node| {
         let name = candidate.name()?;
@@ -43,7 +43,7 @@ fn with_inputs(node: &Node, given: &[(&str, &DynTensor)]) -> Result<Node> {
 }
 
 /// An error unless an input of that name exists and the value fits it.
-fn find_input(node: &Node, name: &str, value: &DynTensor) -> Result<()> {
+fn check_input(node: &Node, name: &str, value: &DynTensor) -> Result<()> {
     let inputs = graph::topological(std::slice::from_ref(node), Node::inputs);
     let mut found = false;
     for input in inputs.iter().filter(|input| input.name() == Some(name)) {

@@ -32,7 +32,7 @@ impl Value {
 /// One cache line of scratch.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line([u8; 64]);
+struct Line(#[expect(dead_code, reason = "only its address is used")] [u8; 64]);
 
 /// Memory that a thread keeps between runs.
 #[derive(Default)]

@@ -29,7 +29,7 @@ impl Node {
         }
         let flow = match primitive.grad {
             Grad::Rules(_) | Grad::Zero => Flow::Natural,
-            Grad::None(_) => Flow::Stops,
+            Grad::None(why) => Flow::Stops(why),
         };
         Ok(Node::with_flow(Op::Map { primitive, inputs }, shape, given, flow))
     }

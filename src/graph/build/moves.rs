@@ -16,12 +16,16 @@ impl Node {
         let (base, view) = self.base_and_view();
         if let Some(view) = change(&view) {
             let shape = Shape::from_slice(&view.shape());
-            return Node::new(Op::View { input: self.clone(), movement, base, view }, shape, self.dtype());
+            return Node::new(
+                Op::View { input: self.clone(), movement, base, view: Box::new(view) },
+                shape,
+                self.dtype(),
+            );
         }
         let copy = self.contiguous();
         let view = change(&View::contiguous(self.shape())).expect("a dense tensor can be looked at in any way");
         let shape = Shape::from_slice(&view.shape());
-        Node::new(Op::View { input: copy.clone(), movement, base: copy, view }, shape, self.dtype())
+        Node::new(Op::View { input: copy.clone(), movement, base: copy, view: Box::new(view) }, shape, self.dtype())
     }
 
     /// A dense copy, or the node itself if it already owns dense elements.
@@ -79,7 +83,7 @@ impl Node {
             return self.clone();
         }
         let triples: SmallVec<[(usize, isize, usize); 6]> = ranges.iter().map(|r| (r.start, r.step, r.len)).collect();
-        self.moved(Movement::Slice(SmallVec::from_slice(ranges)), |view| view.slice(&triples))
+        self.moved(Movement::Slice(ranges.into()), |view| view.slice(&triples))
     }
 
     /// This node's elements at the places `ranges` name in a tensor of `shape`, zero elsewhere.
@@ -112,7 +116,7 @@ impl Node {
             condition = condition.and(on_grid).and(inside);
             map.push(distance.div(step));
         }
-        let movement = Movement::Spread(SmallVec::from_slice(ranges));
+        let movement = Movement::Spread(ranges.into());
         let shape = Shape::from_slice(shape);
         let change = |view: &View| view.substitute(shape.clone(), &map)?.mask(condition.clone(), zero);
         Ok(self.moved(movement, change))
@@ -127,7 +131,7 @@ impl Node {
         let sizes = self.shape().iter().zip(padding);
         let shape: Shape = sizes.map(|(&size, &(a, b))| size.saturating_add(a).saturating_add(b)).collect();
         element_count("pad", &shape, self.dtype())?;
-        Ok(self.moved(Movement::Pad(SmallVec::from_slice(padding), value), |view| view.pad(padding, value)))
+        Ok(self.moved(Movement::Pad(padding.into(), value), |view| view.pad(padding, value)))
     }
 
     /// `value` wherever `condition` is 0. The condition may use only this node's axes.
@@ -171,7 +175,7 @@ impl Node {
     #[track_caller]
     fn same_elements(&self, movement: Movement) -> Op {
         let (base, view) = self.base_and_view();
-        Op::View { input: self.clone(), movement, base, view }
+        Op::View { input: self.clone(), movement, base, view: Box::new(view) }
     }
 
     /// A branch made on purpose: the same elements, another node.
@@ -184,7 +188,7 @@ impl Node {
     #[track_caller]
     pub(crate) fn detach(&self) -> Node {
         let op = self.same_elements(Movement::Detach);
-        Node::with_flow(op, Shape::from_slice(self.shape()), self.dtype(), Flow::Stops)
+        Node::with_flow(op, Shape::from_slice(self.shape()), self.dtype(), Flow::Stops("it was asked to"))
     }
 
     /// The same elements as a node that wants a gradient of its own.

@@ -142,11 +142,9 @@ fn check(op: &str, x: &Node, weight: &Node, bias: Option<&Node>, spatial: usize,
             weight.shape()[1]
         )));
     }
-    if let Some(bias) = bias {
-        if bias.shape() != [outputs] {
-            let message = format!("bias has shape {:?}, not [{outputs}]", bias.shape());
-            return Err(Error::new(ErrorKind::Shape, op, message).made_at("bias", bias.at()));
-        }
+    if let Some(bias) = bias.filter(|bias| bias.shape() != [outputs]) {
+        let message = format!("bias has shape {:?}, not [{outputs}]", bias.shape());
+        return Err(Error::new(ErrorKind::Shape, op, message).made_at("bias", bias.at()));
     }
     Ok(())
 }

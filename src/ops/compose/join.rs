@@ -59,7 +59,7 @@ pub(crate) fn split_every(x: &Node, size: usize, axis: isize) -> Result<Vec<Node
     }
     let total = x.shape()[axis];
     let mut sizes: Vec<usize> = vec![size; total / size];
-    if total % size > 0 || total == 0 {
+    if !total.is_multiple_of(size) || total == 0 {
         sizes.push(total % size);
     }
     split(x, &sizes, axis as isize)

@@ -59,7 +59,7 @@ pub(crate) fn reshape(x: &Node, shape: &[isize]) -> Result<Node> {
     let mut sizes: Shape = shape.iter().map(|&size| size.max(0) as usize).collect();
     let len = x.len();
     if unknown == 1 {
-        if count == 0 || len % count != 0 {
+        if count == 0 || !len.is_multiple_of(count) {
             return fail(format!("{len} elements of shape {:?} do not divide into {shape:?}", x.shape()));
         }
         let place = shape.iter().position(|&size| size == -1).unwrap_or_default();

@@ -17,7 +17,6 @@ mod pow;
 mod trig;
 
 // Each is named by the record of its op, as that is written.
-#[allow(unused_imports)]
 pub(crate) use {
     erf::erf,
     exp::{exp, exp2, expm1},

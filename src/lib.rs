@@ -15,6 +15,9 @@ pub mod shape;
 pub mod strided;
 mod tensor;
 
+#[cfg(test)]
+mod random_programs;
+
 pub use dtype::{DType, Literal, bf16, f16};
 pub use error::{Error, ErrorKind, Result};
 pub use shape::{Expr, Layout, View};

@@ -3,7 +3,6 @@
 mod folds;
 mod random;
 mod scalar;
-mod speed;
 mod words;
 
 use super::{Block, vector_unit};

@@ -1,0 +1,209 @@
+//! Random programs of every kind of node, executed and judged by the reference evaluator.
+
+use crate::dtype::{DType, Literal};
+use crate::graph::{Node, ReduceKind, SliceRange, Window};
+use crate::memory::Buffer;
+use crate::ops::compose::{contraction, indexing, join, movement};
+use crate::ops::{self};
+use crate::shape::{Expr, Shape};
+use crate::{reference, runtime};
+
+/// A small generator: SplitMix64.
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+fn source(rng: &mut Rng, dtype: DType) -> Node {
+    let rank = rng.below(4);
+    let shape: Shape = (0..rank).map(|_| if rng.chance(4) { 0 } else { 1 + rng.below(4) }).collect();
+    let len = shape.iter().product();
+    let specials = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e300, 5e-324];
+    let literal = |rng: &mut Rng| match dtype {
+        _ if dtype.is_float() && rng.chance(3) => Literal::from_f64(dtype, specials[rng.below(specials.len())]),
+        // Quarters keep sums exact, so that their order does not matter.
+        _ if dtype.is_float() => Literal::from_f64(dtype, rng.below(33) as f64 / 4.0 - 4.0),
+        _ => Literal::from_integer(dtype, rng.next() as i128 >> rng.below(63)),
+    };
+    match rng.below(6) {
+        0 => Node::full(&shape, literal(rng)).unwrap(),
+        1 => Node::positions(len).unwrap().reshaped(&shape).cast(dtype).unwrap(),
+        _ => crate::dtype::with_dtype!(dtype, T => {
+            let values: Vec<T> = (0..len).map(|_| crate::dtype::TensorDType::from_literal(literal(rng)).unwrap()).collect();
+            Node::from_buffer(Buffer::from_vec("test", values).unwrap(), shape)
+        }),
+    }
+}
+
+/// One more node on top of `x`, or `None` if the draw does not fit.
+fn grow(rng: &mut Rng, x: &Node, y: &Node) -> Option<Node> {
+    let rank = x.rank();
+    let axis = (rank > 0).then(|| rng.below(rank));
+    let dtype = x.dtype();
+    Some(match rng.below(20) {
+        0 | 1 => {
+            let exact =
+                [&ops::ADD, &ops::SUB, &ops::MUL, &ops::MAXIMUM, &ops::MINIMUM, &ops::EQ, &ops::LT, &ops::BITXOR];
+            let broadcast = y.cast(dtype).unwrap();
+            Node::map(exact[rng.below(exact.len())], &[x, &broadcast]).ok()?
+        }
+        2 | 3 => {
+            let exact = [&ops::NEG, &ops::ABS, &ops::SIGN, &ops::FLOOR, &ops::BITNOT, &ops::SQRT, &ops::RECIP];
+            Node::map(exact[rng.below(exact.len())], &[x]).ok()?
+        }
+        4 => x.cast(DType::ALL[rng.below(13)]).unwrap(),
+        5 => {
+            let condition = y.cast(DType::Bool).unwrap();
+            let other = x.fill(1.0);
+            Node::map(&ops::SELECT, &[&condition, x, &other]).ok()?
+        }
+        6 | 7 => {
+            let kinds = [ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min, ReduceKind::Prod];
+            let mut axes: Vec<isize> = (0..rank as isize).collect();
+            axes.retain(|_| rng.chance(50));
+            x.reduce("test", kinds[rng.below(4)], &axes, rng.chance(50)).ok()?
+        }
+        8 => {
+            let mut axes: Vec<usize> = (0..rank).collect();
+            for k in (1..rank).rev() {
+                axes.swap(k, rng.below(k + 1));
+            }
+            x.permuted(&axes)
+        }
+        9 | 10 => {
+            let range = |&size: &usize| {
+                let step: isize = [1, 1, 2, -1, -2, 3][rng.below(6)];
+                let start = rng.below(size);
+                let room = if step > 0 { size - start.min(size) } else { (start + 1).min(size) };
+                let most = room.div_ceil(step.unsigned_abs());
+                SliceRange { start, step, len: if most == 0 { 0 } else { rng.below(most + 1) } }
+            };
+            let ranges: Vec<SliceRange> = x.shape().iter().map(range).collect();
+            x.sliced(&ranges)
+        }
+        11 => {
+            let padding: Vec<(usize, usize)> = (0..rank).map(|_| (rng.below(3), rng.below(3))).collect();
+            x.padded(&padding, Literal::from_f64(dtype, rng.below(3) as f64)).unwrap()
+        }
+        12 => {
+            let condition = Expr::idx(axis?).rem(2).eq_expr(rng.below(2) as i64);
+            x.masked(condition, Literal::one(dtype)).unwrap()
+        }
+        13 => {
+            let axis = axis?;
+            let (size, step, dilation) = (1 + rng.below(3), 1 + rng.below(2), 1 + rng.below(2));
+            let window = Window { axis, n: x.shape()[axis], size, step, dilation };
+            let unfolded = x.unfolded(window).unwrap();
+            if rng.chance(50) && dtype != DType::Bool { unfolded.folded(window).unwrap() } else { unfolded }
+        }
+        14 => {
+            let mut shape: Vec<isize> = x.shape().iter().map(|&size| size as isize).collect();
+            match axis {
+                Some(axis) if rng.chance(50) && rank > 1 && axis + 1 < rank => {
+                    let size = shape.remove(axis);
+                    shape[axis] *= size;
+                }
+                _ => shape.insert(rng.below(rank + 1), 1),
+            }
+            movement::reshape(x, &shape).unwrap()
+        }
+        15 => {
+            let mut shape: Shape =
+                x.shape().iter().map(|&size| if size == 1 { 1 + rng.below(3) } else { size }).collect();
+            if rng.chance(30) {
+                shape.insert(0, 2);
+            }
+            x.broadcast_to(&shape).unwrap()
+        }
+        16 => {
+            let parts = [x, &x.fork(), x];
+            if rng.chance(50) {
+                join::stack(&parts, rng.below(rank + 1) as isize).unwrap()
+            } else {
+                Node::concat("test", &parts, axis? as isize).unwrap()
+            }
+        }
+        17 => {
+            let axis = axis?;
+            let size = x.shape()[axis] as i64;
+            let places: Vec<i64> = (0..rng.below(5)).map(|_| rng.below(2 * size as usize) as i64 - size).collect();
+            if size == 0 {
+                return None;
+            }
+            let len = places.len();
+            let index = Node::from_buffer(Buffer::from_vec("test", places).unwrap(), [len].as_slice().into());
+            indexing::index_select(x, axis as isize, &index).unwrap()
+        }
+        18 => contraction::matmul(x, &x.swapped(rank.checked_sub(1)?, rank.checked_sub(2)?)).ok()?,
+        _ => x.contiguous(),
+    })
+}
+
+fn check(node: &Node, seed: u64) {
+    let expected = reference::evaluate(node);
+    let found = runtime::read(node);
+    let (expected, found) = match (expected, found) {
+        (Ok(expected), Ok(found)) => (expected, found),
+        (Err(_), Err(_)) => return,
+        (expected, found) => panic!("program {seed}: one failed: {:?} {:?}", expected.err(), found.err()),
+    };
+    assert_eq!(expected.len(), found.len(), "program {seed}");
+    for (k, e) in expected.iter().enumerate() {
+        let x = found.literal(k);
+        let (a, b) = (x.to_f64(), e.to_f64());
+        let near = node.dtype().is_float() && {
+            let bits = match node.dtype() {
+                DType::F16 => 2f64.powi(-9),
+                DType::BF16 => 2f64.powi(-6),
+                DType::F32 => 2f64.powi(-18),
+                _ => 2f64.powi(-40),
+            };
+            (a - b).abs() <= bits * b.abs().max(1.0)
+        };
+        let same = x == *e || a == b || (a.is_nan() && b.is_nan());
+        let listing = || crate::graph::listing(std::slice::from_ref(node));
+        assert!(same || near, "program {seed}: element {k} is {x}, the reference has {e}\n{}", listing());
+    }
+}
+
+/// Programs whose values may cancel catastrophically or overflow are compared only while they stay tame.
+fn is_tame(values: &[Literal]) -> bool {
+    values.iter().all(|value| !value.dtype().is_float() || value.to_f64().abs() < 1e4 || !value.to_f64().is_finite())
+}
+
+#[test]
+fn random_programs_agree_with_the_reference() {
+    let programs = std::env::var("ZITHER_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
+    for seed in 0..programs {
+        let mut rng = Rng(seed);
+        let dtype = DType::ALL[rng.below(13)];
+        let mut nodes = vec![source(&mut rng, dtype), source(&mut rng, dtype)];
+        for _ in 0..1 + rng.below(8) {
+            let (x, y) = (nodes[rng.below(nodes.len())].clone(), nodes[rng.below(nodes.len())].clone());
+            let Some(node) = grow(&mut rng, &x, &y) else { continue };
+            if node.len() > 4000 || node.rank() > 8 {
+                continue;
+            }
+            if !reference::evaluate(&node).is_ok_and(|values| is_tame(&values)) {
+                continue;
+            }
+            nodes.push(node);
+        }
+        check(&nodes[nodes.len() - 1].clone(), seed);
+    }
+}

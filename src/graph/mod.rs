@@ -11,7 +11,7 @@ mod shortcut;
 mod walk;
 
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
-pub(crate) use node::{Cut, GradSlot, NOT_FLOAT, Node};
+pub(crate) use node::{Cut, NOT_FLOAT, Node};
 pub(crate) use op::{Op, ReduceKind};
 pub(crate) use print::listing;
 pub(crate) use replace::replace;

@@ -1,5 +1,6 @@
 //! A node: one wish, where it was made, and its numbers once they are known.
 
+use super::movement::Movement;
 use super::op::Op;
 use super::scope;
 use crate::dtype::DType;
@@ -7,7 +8,8 @@ use crate::memory::Buffer;
 use crate::shape::{Shape, View};
 use std::cell::RefCell;
 use std::panic::Location;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
 
 /// A shared handle to a node. Cloning is cheap; two handles to one node are the same wish.
 #[derive(Clone)]
@@ -21,6 +23,8 @@ struct Inner {
     autograd: Autograd,
     /// Decided when the op is called: an elementwise node merges into its consumer, anything else stands alone.
     joins: bool,
+    /// Someone will come for the numbers again: a run that computes them on the way to something else keeps them.
+    kept: AtomicBool,
     state: RwLock<State>,
     /// Held while the node is being executed, so that many readers execute it once.
     running: Mutex<()>,
@@ -38,25 +42,39 @@ struct Autograd {
     /// A gradient is wanted for this node or for one it is made from.
     tracks: bool,
     /// Where `backward` leaves the gradient, if one was asked for here.
-    slot: Option<Arc<GradSlot>>,
+    leaf: Option<Box<LeafSide>>,
     /// Why no gradient flows, although an input tracks.
     cut: Option<Cut>,
 }
 
-/// Where a gradient is accumulated.
-#[derive(Default)]
-pub(crate) struct GradSlot(Mutex<Option<Node>>);
+/// A node that wants a gradient has two sides. The user holds the handle, and with it the gradient; ops are built on the
+/// inner side, which knows the handle without keeping it. So a gradient, whose graph leads back to the inner side, never
+/// keeps itself alive: it goes when the user's last handle goes.
+enum LeafSide {
+    Handle { grad: Mutex<Option<Node>>, inner: Node },
+    Inner { handle: Weak<Inner> },
+}
+
+/// Where the gradient of a node is accumulated, as long as the user can still ask for it.
+pub(crate) struct GradSlot(Arc<Inner>);
 
 impl GradSlot {
+    fn lock(&self) -> MutexGuard<'_, Option<Node>> {
+        match self.0.autograd.leaf.as_deref() {
+            Some(LeafSide::Handle { grad, .. }) => grad.lock().unwrap_or_else(PoisonError::into_inner),
+            Some(LeafSide::Inner { .. }) | None => unreachable!("a slot is a handle's"),
+        }
+    }
+
     /// The gradient so far.
     pub(crate) fn get(&self) -> Option<Node> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().clone()
     }
 
     /// Replaces the gradient.
     pub(crate) fn set(&self, value: Option<Node>) {
-        let old = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), value);
-        drop(old);
+        let old = std::mem::replace(&mut *self.lock(), value);
+        drop(old); // after the lock: dropping a graph may take long
     }
 }
 
@@ -138,12 +156,32 @@ impl Node {
         Node::build(Op::Input, shape, dtype, at, Some(name.into()), Autograd::default(), None)
     }
 
-    /// A node that wants a gradient of its own, left in `slot`.
+    /// The handle of a node that wants a gradient of its own.
     #[track_caller]
-    pub(super) fn leaf(op: Op, shape: Shape, dtype: DType, slot: Arc<GradSlot>) -> Node {
+    pub(super) fn leaf(op: Op, shape: Shape, dtype: DType) -> Node {
         let at = scope::here();
-        let autograd = Autograd { tracks: true, slot: Some(slot), cut: None };
-        Node::build(op, shape, dtype, at, None, autograd, None)
+        Node(Arc::new_cyclic(|handle| {
+            let side = LeafSide::Inner { handle: handle.clone() };
+            let autograd = Autograd { tracks: true, leaf: Some(Box::new(side)), cut: None };
+            let inner = Node::build(op, shape.clone(), dtype, at, None, autograd, None);
+            let side = LeafSide::Handle { grad: Mutex::new(None), inner };
+            let autograd = Autograd { tracks: true, leaf: Some(Box::new(side)), cut: None };
+            // A handle is never computed: its inner side is.
+            Inner::new(shape, dtype, at, None, autograd, State { op: executed(), buffer: None })
+        }))
+    }
+
+    /// The node that ops are built on.
+    pub(crate) fn inner(&self) -> &Node {
+        match self.0.autograd.leaf.as_deref() {
+            Some(LeafSide::Handle { inner, .. }) => inner,
+            Some(LeafSide::Inner { .. }) | None => self,
+        }
+    }
+
+    /// The node that a user holds.
+    pub(crate) fn handle(self) -> Node {
+        self.slot().map_or(self, |slot| Node(slot.0))
     }
 
     /// A node with a derivative of the user's; it tracks if one of that derivative's inputs does.
@@ -152,7 +190,7 @@ impl Node {
         let at = scope::here();
         let cut =
             scope::paused().filter(|_| tracked).map(|reason| Cut { op: reason, why: "nothing is recorded there", at });
-        let autograd = Autograd { tracks: tracked && cut.is_none(), slot: None, cut };
+        let autograd = Autograd { tracks: tracked && cut.is_none(), leaf: None, cut };
         Node::build(op, shape, dtype, at, None, autograd, None)
     }
 
@@ -165,9 +203,7 @@ impl Node {
         autograd: Autograd,
         buffer: Option<Buffer>,
     ) -> Node {
-        let joins = matches!(op, Op::Map { .. } | Op::Cast { .. } | Op::ConstFill(_) | Op::Arange | Op::Rand { .. });
-        let state = RwLock::new(State { op: Arc::new(op), buffer });
-        Node(Arc::new(Inner { shape, dtype, at, name, autograd, joins, state, running: Mutex::new(()) }))
+        Node(Arc::new(Inner::new(shape, dtype, at, name, autograd, State { op: Arc::new(op), buffer })))
     }
 
     /// The sizes of the axes.
@@ -210,9 +246,27 @@ impl Node {
         self.0.joins
     }
 
+    /// From now on a run that computes the node (of a view: its base) on the way to something else keeps its numbers.
+    pub(super) fn keep(&self) {
+        self.base_and_view().0.0.kept.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the node holds a parameter's numbers, which are written to memory whenever they are computed.
+    pub(crate) fn is_parameter(&self) -> bool {
+        self.0.kept.load(Ordering::Relaxed)
+    }
+
+    /// Whether the numbers, once in memory, will be wanted again.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.tracks() || self.is_parameter()
+    }
+
     /// Where `backward` leaves this node's gradient.
-    pub(crate) fn slot(&self) -> Option<&Arc<GradSlot>> {
-        self.0.autograd.slot.as_ref()
+    pub(crate) fn slot(&self) -> Option<GradSlot> {
+        match self.0.autograd.leaf.as_deref()? {
+            LeafSide::Handle { .. } => Some(GradSlot(self.0.clone())),
+            LeafSide::Inner { handle } => handle.upgrade().map(GradSlot),
+        }
     }
 
     /// What stopped the gradient on the way to this node.
@@ -279,9 +333,36 @@ impl Node {
 
     /// The node that holds the elements, and the way to them. A node that is not a view is its own base.
     pub(crate) fn base_and_view(&self) -> (Node, View) {
+        self.forget_history();
         match &*self.op() {
             Op::View { base, view, .. } => (base.clone(), (**view).clone()),
             _ => (self.clone(), View::contiguous(self.shape())),
+        }
+    }
+
+    /// A view that passes no gradient on needs its base's numbers, but not how they came about. Once they are there, it
+    /// looks at them and lets the base go, which may hold a long history for others.
+    pub(crate) fn forget_history(&self) {
+        let op = self.op();
+        let Op::View { input, movement, base, view } = &*op else { return };
+        let forgets = match movement {
+            Movement::Detach => true,
+            Movement::Leaf => !input.tracks(),
+            _ => false,
+        };
+        if !forgets || !base.tracks() {
+            return;
+        }
+        let Some(buffer) = base.buffer() else { return };
+        let _origin = scope::Origin::set(base.at());
+        let plain = Node::from_buffer(buffer, base.0.shape.clone());
+        let short = Op::View { input: plain.clone(), movement: movement.clone(), base: plain, view: view.clone() };
+        let mut state = self.write_state();
+        if Arc::ptr_eq(&state.op, &op) {
+            let long = std::mem::replace(&mut state.op, Arc::new(short));
+            drop(state);
+            drop(op);
+            drop_op(long);
         }
     }
 
@@ -309,6 +390,22 @@ impl Eq for Node {}
 impl std::hash::Hash for Node {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.id().hash(state);
+    }
+}
+
+impl Inner {
+    fn new(
+        shape: Shape,
+        dtype: DType,
+        at: &'static Location<'static>,
+        name: Option<Box<str>>,
+        autograd: Autograd,
+        state: State,
+    ) -> Inner {
+        let joins =
+            matches!(*state.op, Op::Map { .. } | Op::Cast { .. } | Op::ConstFill(_) | Op::Arange | Op::Rand { .. });
+        let (kept, state, running) = (AtomicBool::new(false), RwLock::new(state), Mutex::new(()));
+        Inner { shape, dtype, at, name, autograd, joins, kept, state, running }
     }
 }
 

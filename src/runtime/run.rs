@@ -48,8 +48,8 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
         for node in &kernel.reads {
             live.release(node);
         }
-        // What was asked for stays, and so does what a gradient will read again.
-        if plan.wanted.contains(&kernel.node.id()) || kernel.node.tracks() {
+        // What was asked for stays, and so does what will be read again: parameters, and what a gradient needs.
+        if plan.wanted.contains(&kernel.node.id()) || kernel.node.is_kept() {
             kept.push((kernel.node.clone(), buffer.clone()));
         }
         live.buffers.insert(kernel.node.id(), buffer);

@@ -79,6 +79,9 @@ fn uses(snapshot: &Snapshot, wanted: &[Node]) -> HashMap<usize, Uses> {
         uses.entry(node.id()).or_default().memory = true;
     }
     for node in work(snapshot) {
+        if node.is_parameter() {
+            uses.entry(node.id()).or_default().memory = true;
+        }
         let merges = node.joins() || matches!(snapshot.op(node), Op::Reduce { .. } | Op::Contiguous { .. });
         for input in snapshot.inputs(node) {
             let source = snapshot.through_identity(&input);

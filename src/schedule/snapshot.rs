@@ -28,6 +28,7 @@ impl Snapshot {
     pub(super) fn take(wanted: &[Node]) -> Snapshot {
         let mut seen = HashMap::new();
         let order = topological(wanted, |node| {
+            node.forget_history();
             let (op, buffer) = node.op_and_buffer();
             let has_numbers = buffer.is_some() || matches!(*op, Op::Input);
             let mut behind = SmallVec::new();

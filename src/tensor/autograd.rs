@@ -5,7 +5,7 @@ use super::{DimDyn, Dimension, DynTensor, Tensor};
 use crate::dtype::{FloatDType, TensorDType};
 use crate::error::{Error, ErrorKind, OrRaise, Result};
 use crate::grad::{self, GradMap};
-use crate::graph::{GradSlot, Node, Pause, Vjp};
+use crate::graph::{Node, Pause, Vjp};
 use std::sync::Arc;
 
 /// Runs `f` without recording how its tensors could be differentiated.
@@ -133,7 +133,7 @@ fn backward(output: &Node, seed: Node) -> Result<Gradients> {
 fn requiring(node: &Node, requires_grad: bool) -> Node {
     match (requires_grad, node.slot()) {
         (true, Some(_)) => node.clone(),
-        (true, None) => node.as_leaf(Arc::new(GradSlot::default())),
+        (true, None) => node.as_leaf(),
         (false, _) => node.detach(),
     }
 }

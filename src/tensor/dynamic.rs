@@ -25,12 +25,12 @@ pub struct DynTensor {
 impl DynTensor {
     /// A handle on a node.
     pub(crate) fn wrap(node: Node) -> DynTensor {
-        DynTensor { node }
+        DynTensor { node: node.handle() }
     }
 
-    /// The node underneath.
+    /// The node that ops are built on.
     pub(crate) fn node(&self) -> &Node {
-        &self.node
+        self.node.inner()
     }
 
     /// The sizes of the axes.
@@ -83,13 +83,13 @@ impl DynTensor {
     twins! {
         /// Each element converted, as Rust's `as` does it; to `bool`, "is not zero".
         fn cast try_cast(&self, dtype: DType) -> DynTensor {
-            Ok(DynTensor::wrap(self.node.cast(dtype)?))
+            Ok(DynTensor::wrap(self.node().cast(dtype)?))
         }
     }
 
     /// A branch made on purpose: the same elements under another handle. Never copies.
     #[track_caller]
     pub fn fork(&self) -> DynTensor {
-        DynTensor::wrap(self.node.fork())
+        DynTensor::wrap(self.node().fork())
     }
 }

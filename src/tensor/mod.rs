@@ -95,12 +95,12 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     pub(crate) fn wrap(node: Node) -> Tensor<T, D> {
         debug_assert_eq!(node.dtype(), T::DTYPE);
         debug_assert!(D::RANK.is_none_or(|rank| rank == node.rank()), "rank {} in {:?}", node.rank(), D::RANK);
-        Tensor { node, marker: PhantomData }
+        Tensor { node: node.handle(), marker: PhantomData }
     }
 
-    /// The node underneath.
+    /// The node that ops are built on.
     pub(crate) fn node(&self) -> &Node {
-        &self.node
+        self.node.inner()
     }
 
     /// The sizes of the axes.
@@ -130,7 +130,7 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
 
     /// How elements are found in the base they are a view of; a tensor that is not a view is dense.
     pub fn view(&self) -> crate::shape::View {
-        self.node.base_and_view().1
+        self.node().base_and_view().1
     }
 
     /// Shape, strides and offset in the shared storage, where that is all there is to the view (no padding, no mask).
@@ -140,13 +140,13 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
 
     /// Whether two tensors look at the same storage.
     pub fn shares_storage<U: TensorDType, E: Dimension>(&self, other: &Tensor<U, E>) -> bool {
-        self.node.base_and_view().0 == other.node.base_and_view().0
+        self.node().base_and_view().0 == other.node().base_and_view().0
     }
 
     /// A branch made on purpose: the same elements under another handle. Never copies.
     #[track_caller]
     pub fn fork(&self) -> Tensor<T, D> {
-        Tensor::wrap(self.node.fork())
+        Tensor::wrap(self.node().fork())
     }
 }
 

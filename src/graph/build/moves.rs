@@ -3,7 +3,7 @@
 use crate::dtype::Literal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::movement::{Axes, Movement, SliceRange, Vjp};
-use crate::graph::node::{Flow, GradSlot};
+use crate::graph::node::Flow;
 use crate::graph::{Node, Op};
 use crate::shape::{Expr, Shape, View, element_count};
 use smallvec::SmallVec;
@@ -191,10 +191,11 @@ impl Node {
         Node::with_flow(op, Shape::from_slice(self.shape()), self.dtype(), Flow::Stops("it was asked to"))
     }
 
-    /// The same elements as a node that wants a gradient of its own.
+    /// The same elements as the handle of a node that wants a gradient of its own.
     #[track_caller]
-    pub(crate) fn as_leaf(&self, slot: Arc<GradSlot>) -> Node {
-        Node::leaf(self.same_elements(Movement::Leaf), Shape::from_slice(self.shape()), self.dtype(), slot)
+    pub(crate) fn as_leaf(&self) -> Node {
+        self.keep(); // or every step of a training loop would begin at the first
+        Node::leaf(self.same_elements(Movement::Leaf), Shape::from_slice(self.shape()), self.dtype())
     }
 
     /// The same elements, with a derivative of the user's.

@@ -13,6 +13,8 @@ pub mod runtime;
 mod schedule;
 pub mod shape;
 pub mod strided;
+#[cfg(test)]
+mod table_tests;
 mod tensor;
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 
 mod casts;
 mod compare;
+mod composed;
+mod gradients;
 mod layouts;
 mod primitives;
 mod reductions;

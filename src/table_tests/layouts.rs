@@ -124,7 +124,7 @@ pub(super) static LAYOUTS: &[Layout] = &[
         name: "turned and reshaped",
         base: |shape| {
             let len: usize = shape.iter().product();
-            let rows = (2..len).find(|rows| len % rows == 0)?;
+            let rows = (2..len).find(|&rows| len.is_multiple_of(rows))?;
             Some(Shape::from_slice(&[rows, len / rows]))
         },
         view: |x, shape, _| Ok(turned(x).reshaped(shape)),

@@ -164,9 +164,9 @@ fn mul_add_rounds_once() {
     let mut values = || random.literals(DType::F32, &(-4.0..4.0), 3000);
     let mut operands = [values(), values(), values()];
     // Products that all but cancel: a rounding in between would show.
-    for k in 0..1500 {
-        let product = operands[0][k].to_f64() * operands[1][k].to_f64();
-        operands[2][k] = Literal::from_f64(DType::F32, -product);
+    let [left, right, sum] = &mut operands;
+    for ((a, b), c) in left.iter().zip(right.iter()).zip(sum.iter_mut()).take(1500) {
+        *c = Literal::from_f64(DType::F32, -(a.to_f64() * b.to_f64()));
     }
     let nodes = operands.each_ref().map(|values| node(DType::F32, values, &[3000]));
     let result = Node::map(&ops::MUL_ADD, &[&nodes[0], &nodes[1], &nodes[2]]).expect("operands that fit");

@@ -13,12 +13,12 @@ pub mod runtime;
 mod schedule;
 pub mod shape;
 pub mod strided;
-#[cfg(test)]
-mod table_tests;
 mod tensor;
 
 #[cfg(test)]
 mod random_programs;
+#[cfg(test)]
+mod table_tests;
 
 pub use dtype::{DType, Literal, bf16, f16};
 pub use error::{Error, ErrorKind, Result};

@@ -61,6 +61,13 @@ static TRUST: &[(&str, Trust)] = &[
     ("round", Exact),
     ("abs", Exact),
     ("sign", Exact),
+    ("log10", Ulps(2, 2)),
+    ("sinh", Ulps(2, 3)),
+    ("cosh", Ulps(2, 3)),
+    ("asin", Ulps(2, 3)),
+    ("acos", Ulps(2, 3)),
+    ("atan", Ulps(2, 3)),
+    ("atan2", Ulps(2, 3)),
 ];
 
 /// How a primitive's result on a dtype is to be compared.

@@ -19,6 +19,7 @@ static DOORS: &[(&str, &[&str])] = &[
     ("strided", &["error", "dtype", "runtime"]),
     ("reference", &["error", "dtype", "shape", "graph", "ops"]),
     ("tensor", ANY),
+    ("random_programs", ANY),
     ("table_tests", ANY),
 ];
 

@@ -97,7 +97,6 @@ pub(super) fn cases() -> impl Iterator<Item = &'static Case> {
 
 /// What stands beside the ops and is none.
 static NOT_OPS: &[&str] = &[
-    "compute::input",        // a placeholder has no numbers
     "create::seed",          // sets the generator
     "movement::axis_of",     // checks an argument
     "moves::as_leaf",        // marks a node

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Half the distance between the two places a slope is measured at.
 const STEP: f64 = 1e-5;
 /// How many elements of an operand are moved one by one; all are moved together as well.
-const MOST: usize = 6;
+const MOST: usize = 8;
 
 /// What a function takes: floats that may change, or something fixed.
 pub(super) struct Operand {

@@ -189,7 +189,7 @@ impl<'a> Function<'a> {
                 let close = (slope - expected).abs() <= tolerance * (1.0 + size.max(expected.abs()));
                 if !close {
                     failures.add(format!(
-                        "{} {order}, operand {k} {}: expected {expected}, found {slope}",
+                        "{} {order}, operand {k} {}: expected {expected:e}, found {slope:e}",
                         self.row,
                         what()
                     ));

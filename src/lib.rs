@@ -17,6 +17,8 @@ mod tensor;
 
 #[cfg(test)]
 mod random_programs;
+#[cfg(test)]
+mod table_tests;
 
 pub use dtype::{DType, Literal, bf16, f16};
 pub use error::{Error, ErrorKind, Result};

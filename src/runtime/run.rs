@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 use crate::graph::Node;
 use crate::lower;
 use crate::memory::Buffer;
-use crate::ops::vector::Fault;
+use crate::ops::{self, vector::Fault};
 use crate::reference::division_by_zero;
-use crate::schedule::{Kernel, MapReduce, Plan, Work};
+use crate::schedule::{Kernel, MapReduce, Plan, Step, Work};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -89,7 +89,7 @@ fn run_map_reduce(kernel: &MapReduce, node: &Node, reads: &[Buffer]) -> Result<B
         }
     });
     if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(describe(fault, node));
+        return Err(describe(fault, kernel, node));
     }
     if partial_words > 0 {
         // SAFETY: all parts have run with this buffer, and `out` has room for the output.
@@ -114,8 +114,17 @@ unsafe impl Send for Pointer {}
 // SAFETY: as above.
 unsafe impl Sync for Pointer {}
 
-fn describe(fault: Fault, node: &Node) -> Error {
+fn describe(fault: Fault, kernel: &MapReduce, node: &Node) -> Error {
     match fault {
-        Fault::DivideByZero => division_by_zero("idiv", node),
+        Fault::DivideByZero => {
+            let divides = |step: &Step| match step {
+                Step::Map { primitive, .. } => {
+                    [&ops::IDIV, &ops::REM].into_iter().find(|&op| std::ptr::eq(op, *primitive)).map(|op| op.name)
+                }
+                Step::Load { .. } | Step::Const(_) | Step::Position | Step::Rand { .. } | Step::Cast { .. } => None,
+            };
+            let op = kernel.expression.steps.iter().find_map(divides);
+            division_by_zero(op.unwrap_or("idiv"), node)
+        }
     }
 }

@@ -9,6 +9,9 @@ use crate::shape::{Expr, Shape, View, element_count};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// The most axes that one view spreads.
+const MOST_SPREAD: usize = 3;
+
 impl Node {
     /// A view of this node, `change` away; where no view can say it, of a dense copy of this node.
     #[track_caller]
@@ -104,9 +107,23 @@ impl Node {
                 .collect();
             return self.padded(&padding, zero);
         }
+        let is_whole = |axis: usize| ranges[axis] == SliceRange { start: 0, step: 1, len: shape[axis] };
+        let changed: SmallVec<[usize; 6]> = (0..ranges.len()).filter(|&axis| !is_whole(axis)).collect();
+        if changed.len() > MOST_SPREAD {
+            // More axes than one condition can speak of: some first, then the others.
+            let (mut first, mut second) = (whole_ranges(self.shape()), SmallVec::<[SliceRange; 6]>::from_slice(ranges));
+            let mut between = Shape::from_slice(self.shape());
+            for &axis in &changed[..MOST_SPREAD] {
+                first[axis] = ranges[axis];
+                between[axis] = shape[axis];
+                second[axis] = SliceRange { start: 0, step: 1, len: shape[axis] };
+            }
+            return self.spread(&first, &between)?.spread(&second, shape);
+        }
         let mut condition = Expr::Const(1);
-        let mut map = Vec::with_capacity(ranges.len());
-        for (axis, range) in ranges.iter().enumerate() {
+        let mut map: Vec<Expr> = (0..ranges.len()).map(Expr::idx).collect();
+        for axis in changed {
+            let range = ranges[axis];
             let (start, step) = (range.start as i64, range.step as i64);
             let distance =
                 if step > 0 { Expr::idx(axis) - Expr::from(start) } else { Expr::from(start) - Expr::idx(axis) };
@@ -114,7 +131,7 @@ impl Node {
             let on_grid = distance.clone().rem(step).eq_expr(0);
             let inside = distance.clone().ge(0).and(distance.clone().lt(step * range.len as i64));
             condition = condition.and(on_grid).and(inside);
-            map.push(distance.div(step));
+            map[axis] = distance.div(step);
         }
         let movement = Movement::Spread(ranges.into());
         let shape = Shape::from_slice(shape);

@@ -1,0 +1,71 @@
+//! What the documents show is what the library does.
+
+use std::fs;
+use std::path::Path;
+use zither::{Dim1, Dim2, Tensor};
+
+const ARCHITECTURE: &str = include_str!("../ARCHITECTURE.md");
+const README: &str = include_str!("../README.md");
+
+/// The text without the source lines, which are another file's here.
+fn without_places(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", line.split("  // ").next().unwrap_or(line))).collect()
+}
+
+#[test]
+fn the_listings_of_the_architecture_are_what_is_printed() -> zither::Result<()> {
+    let x = Tensor::<f32, Dim2>::input("x", [2, 3]);
+    let w = Tensor::<f32, Dim1>::input("w", [3]);
+    let y = (&x * &w + 1.0).sqrt().sum_axis(1);
+    for listing in [without_places(&y.graph()), without_places(&y.lowered()?)] {
+        assert!(ARCHITECTURE.contains(&listing), "ARCHITECTURE.md does not have\n{listing}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_record_in_the_architecture_is_the_real_one() {
+    let record = include_str!("../src/ops/sqrt.rs");
+    let shown: String = ARCHITECTURE.lines().map(|line| format!("{}\n", line.trim_start_matches("   "))).collect();
+    let unindented: String = record.lines().map(|line| format!("{}\n", line.trim_start_matches("   "))).collect();
+    assert!(shown.contains(&unindented), "ARCHITECTURE.md does not have\n{record}");
+}
+
+#[test]
+fn a_softmax_has_as_many_kernels_as_the_architecture_says() -> zither::Result<()> {
+    let x = Tensor::<f32, Dim2>::input("x", [2, 3]);
+    assert_eq!(x.softmax(1).lowered()?.matches("kernel ").count(), 5);
+    assert!(ARCHITECTURE.contains("(a softmax is five)"));
+    Ok(())
+}
+
+#[test]
+fn the_error_in_the_readme_is_what_is_said() {
+    let (a, b) = (Tensor::<f32, _>::zeros([2, 3]), Tensor::<f32, _>::zeros([4]));
+    let text = a.try_add(&b).unwrap_err().to_string();
+    let message = text.lines().next().unwrap_or_default();
+    assert!(README.contains(message), "README.md does not have\n{message}");
+}
+
+#[test]
+fn unsafe_code_is_only_where_the_architecture_says() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders = vec![source.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let room = path.strip_prefix(&source).unwrap().iter().next().unwrap().to_str().unwrap();
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+            let has_unsafe = code
+                .into_iter()
+                .any(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe"));
+            let allowed = ["codegen", "memory", "runtime", "strided"].contains(&room);
+            assert!(allowed || !has_unsafe, "{} has unsafe code", path.display());
+        }
+    }
+}

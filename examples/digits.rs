@@ -148,7 +148,7 @@ impl<D: Dimension + BroadcastWith<D, Output = D>> Parameter<D> {
     fn step(&mut self, gradients: &Gradients) {
         let value = self.get();
         let gradient = gradients.get(&value).expect("the loss depends on every parameter");
-        // The step itself is nothing to differentiate: without `no_grad` each value would remember all before it.
+        // The step itself is nothing to differentiate.
         no_grad(|| {
             self.velocity = &self.velocity * MOMENTUM + gradient;
             self.value.set(&(value - &self.velocity * RATE));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::dtype::{DType, Literal};
-use crate::graph::ReduceKind;
+use crate::graph::{Movement, Op, ReduceKind};
 use crate::ops;
 
 fn input(name: &str, shape: &[usize]) -> Node {
@@ -154,7 +154,7 @@ fn s3_35_36_a_fork_is_a_branch_that_costs_no_kernel_and_never_repeats_work() {
     let a2 = a.fork();
     let b = sum(&a, &[0]);
     let c = &a2 * 2.0;
-    assert!(a2.with_op(|op| matches!(op, Op::View { movement: crate::graph::Movement::Fork, .. })));
+    assert!(a2.with_op(|op| matches!(op, Op::View { movement: Movement::Fork, .. })));
     // One branch alone: everything is one kernel, the fork included.
     assert_eq!(words(&only(&c)), ["load 0 f32", "load 1 f32", "add [0, 1]", "const 2", "mul [2, 3]"]);
     // Both together: the sum x + y is not computed twice.

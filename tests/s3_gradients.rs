@@ -57,8 +57,12 @@ fn weighted(slope: impl Fn(usize) -> f64) -> [f64; 4] {
     std::array::from_fn(|k| W[k] * slope(k))
 }
 
+fn gradient(x: &Array, f: impl Fn(&Array) -> Array) -> Result<Vec<f64>> {
+    Ok(gradients(std::slice::from_ref(x), |x| f(&x[0]))?.remove(0))
+}
+
 fn of_one(f: impl Fn(&Array) -> Array) -> Result<Vec<f64>> {
-    Ok(gradients(&[array(&X, &[4])], |x| f(&x[0]))?.remove(0))
+    gradient(&array(&X, &[4]), f)
 }
 
 #[test]
@@ -112,8 +116,8 @@ fn s3_120_121_122_log2_exp2_sin() -> Result<()> {
 #[test]
 fn s3_123_sum_expands() -> Result<()> {
     let x = array(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
-    assert_eq!(gradients(&[x.clone()], |x| x[0].sum(&[1], false))?[0], [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
-    assert_eq!(gradients(&[x.clone()], |x| x[0].sum(&[0], true))?[0], [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
+    assert_eq!(gradient(&x, |x| x.sum(&[1], false))?, [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
+    assert_eq!(gradient(&x, |x| x.sum(&[0], true))?, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
     assert_eq!(gradients(&[x], |x| x[0].sum(&[0, 1], false))?[0], [1.0; 6]);
     Ok(())
 }
@@ -122,7 +126,7 @@ fn s3_123_sum_expands() -> Result<()> {
 fn s3_124_prod_is_the_product_of_the_others() -> Result<()> {
     let x = array(&[2.0, 3.0, 4.0, -1.0, 0.5, 2.0], &[2, 3]);
     // Row 0 weighs 1: 3·4, 2·4, 2·3. Row 1 weighs 2: 2·(0.5·2), 2·(-1·2), 2·(-1·0.5).
-    close(&gradients(&[x.clone()], |x| x[0].prod(&[1], false))?[0], &[12.0, 8.0, 6.0, 2.0, -4.0, -1.0]);
+    close(&gradient(&x, |x| x.prod(&[1], false))?, &[12.0, 8.0, 6.0, 2.0, -4.0, -1.0]);
     close(&gradients(&[x], |x| x[0].prod(&[0], false))?[0], &[-1.0, 1.0, 6.0, 2.0, 6.0, 12.0]);
     // Exact with one zero, and with two.
     assert_eq!(gradients(&[array(&[2.0, 0.0, 3.0, 4.0], &[4])], |x| x[0].prod(&[0], false))?[0], [0.0, 24.0, 0.0, 0.0]);
@@ -133,7 +137,7 @@ fn s3_124_prod_is_the_product_of_the_others() -> Result<()> {
 #[test]
 fn s3_125_reduce_max_goes_to_the_largest_and_ties_share() -> Result<()> {
     let x = array(&[1.0, 5.0, 3.0, 8.0, -6.0, 7.0], &[2, 3]);
-    assert_eq!(gradients(&[x.clone()], |x| x[0].max(&[1], false))?[0], [0.0, 1.0, 0.0, 2.0, 0.0, 0.0]);
+    assert_eq!(gradient(&x, |x| x.max(&[1], false))?, [0.0, 1.0, 0.0, 2.0, 0.0, 0.0]);
     assert_eq!(gradients(&[x], |x| x[0].min(&[0], false))?[0], [1.0, 0.0, 3.0, 0.0, 2.0, 0.0]);
     let ties = array(&[4.0, 1.0, 4.0, 4.0, 4.0], &[5]).set_requires_grad(true);
     ties.max(&[0], false).backward();
@@ -167,15 +171,15 @@ fn s3_128_concat_gives_each_its_part() -> Result<()> {
 #[test]
 fn s3_129_130_unfold_and_fold_are_each_others_gradient() -> Result<()> {
     let x = array(&X, &[4]);
-    let found = gradients(&[x.clone()], |x| x[0].unfold1d([2], Window::default()))?;
-    assert_eq!(found[0], [1.0, 2.0 + 3.0, 4.0 + 5.0, 6.0]); // windows 1 2 / 3 4 / 5 6
+    let found = gradient(&x, |x| x.unfold1d([2], Window::default()))?;
+    assert_eq!(found, [1.0, 2.0 + 3.0, 4.0 + 5.0, 6.0]); // windows 1 2 / 3 4 / 5 6
     let windows = array(&[1.0, -1.0, 2.0, 0.5, 3.0, 4.0], &[3, 2]);
     let found = gradients(&[windows], |x| x[0].fold1d([4], [2], Window::default()))?;
     assert_eq!(found[0], [1.0, 2.0, 2.0, 3.0, 3.0, 4.0]);
 
     let window = Window { stride: [2, 1], padding: [1, 1], dilation: [1, 2], groups: 1 };
     let image = array(&(0..20).map(|k| f64::from(k * k % 7)).collect::<Vec<_>>(), &[1, 4, 5]);
-    gradients(&[image.clone()], |x| x[0].unfold2d([3, 2], window))?;
+    gradient(&image, |x| x.unfold2d([3, 2], window))?;
     let windows = image.unfold2d([3, 2], window).contiguous();
     gradients(&[windows], |x| x[0].fold2d([4, 5], [3, 2], window))?;
     let cube = array(&(0..27).map(|k| f64::from(k % 5)).collect::<Vec<_>>(), &[3, 3, 3]);

@@ -11,8 +11,8 @@ fn s4_34_binary_operators_broadcast() -> Result<()> {
         let a = [[1.0f32, 5.0, 9.0], [2.0, 4.0, 8.0]];
         (0..2).map(|i| (0..3).map(|j| f(a[i][j], other(i, j))).collect()).collect()
     };
-    let (in_row, in_column): (fn(usize, usize) -> f32, fn(usize, usize) -> f32) =
-        (|_, j| [2.0, 4.0, 10.0][j], |i, _| [3.0, 6.0][i]);
+    let in_row: fn(usize, usize) -> f32 = |_, j| [2.0, 4.0, 10.0][j];
+    let in_column: fn(usize, usize) -> f32 = |i, _| [3.0, 6.0][i];
     assert_eq!((&a + &row).to_vec2()?, plain(|a, b| a + b, in_row));
     assert_eq!((&a - &column).to_vec2()?, plain(|a, b| a - b, in_column));
     assert_eq!((&a * &row).to_vec2()?, plain(|a, b| a * b, in_row));
@@ -39,7 +39,7 @@ fn s4_36_comparisons_broadcast() -> Result<()> {
     for (answer, wanted) in answers.iter().zip([false, false, false, false, false, true]) {
         assert_eq!(answer.item()?, wanted);
     }
-    assert_eq!(Tensor::new([u64::MAX]).gt(&Tensor::new([1u64])).item()?, true);
+    assert!(Tensor::new([u64::MAX]).gt(&Tensor::new([1u64])).item()?);
     Ok(())
 }
 

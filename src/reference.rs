@@ -70,17 +70,19 @@ fn value(node: &Node, op: &Op, values: &HashMap<usize, Vec<Literal>>) -> Result<
         Op::Cast { input } => Ok(of(input).iter().map(|literal| literal.cast(node.dtype())).collect()),
         Op::Reduce { kind, input, axes, .. } => Ok(reduce(*kind, of(input), input, axes, node.len())),
         Op::Concat { inputs, axis } => Ok(concat(inputs, *axis, node.shape(), of)),
-        Op::Gather { input, index, axis } => indices(node.shape())
+        Op::Gather { name, input, index, axis } => indices(node.shape())
             .zip(of(index))
             .map(|(mut at, literal)| {
-                at[*axis] = wrap_index("gather", *literal, input.shape()[*axis], node)?;
+                at[*axis] = wrap_index(*literal, input.shape()[*axis])
+                    .map_err(|at| index_out_of_range(name, at, input.shape()[*axis], node, &[input, index]))?;
                 Ok(of(input)[position(&at, input.shape())])
             })
             .collect(),
         Op::ScatterAdd { index, source, axis } => {
             let mut out = vec![Literal::zero(node.dtype()); node.len()];
             for (k, mut at) in indices(source.shape()).enumerate() {
-                at[*axis] = wrap_index("scatter_add", of(index)[k], node.shape()[*axis], node)?;
+                at[*axis] = wrap_index(of(index)[k], node.shape()[*axis])
+                    .map_err(|at| index_out_of_range("scatter_add", at, node.shape()[*axis], node, &[]))?;
                 let place = &mut out[position(&at, node.shape())];
                 *place = crate::ops::ADD.apply(&[*place, of(source)[k]]).expect("a sum has no fault");
             }
@@ -159,17 +161,33 @@ fn concat<'a>(inputs: &[Node], axis: usize, shape: &[usize], of: impl Fn(&Node) 
     indices(shape).map(element).collect()
 }
 
-/// An index below zero counts from the end; one outside is an error.
-fn wrap_index(op: &str, literal: Literal, size: usize, node: &Node) -> Result<usize> {
+/// An index below zero counts from the end; one outside is given back as the error.
+fn wrap_index(literal: Literal, size: usize) -> Result<usize, i64> {
     let index = literal.to_integer().expect("an index is an integer");
     let wrapped = if index < 0 { index + size as i128 } else { index };
-    usize::try_from(wrapped).ok().filter(|&k| k < size).ok_or_else(|| index_out_of_range(op, index as i64, size, node))
+    usize::try_from(wrapped).ok().filter(|&k| k < size).ok_or(index as i64)
 }
 
-/// The error of a run that met an index outside its axis.
-pub(crate) fn index_out_of_range(op: &str, index: i64, size: usize, node: &Node) -> Error {
+/// The error of a run that met an index outside its axis; `operands` are the tensor and the index, where they are known.
+pub(crate) fn index_out_of_range(op: &str, index: i64, size: usize, node: &Node, operands: &[&Node]) -> Error {
     let message = format!("index {index} is out of range for an axis of {size}: use -{size} to {}", size as i64 - 1);
-    Error::new(ErrorKind::Index, op, message).made_at("result", node.at())
+    let error = Error::new(ErrorKind::Index, op, message).made_at("result", node.at());
+    ["tensor", "index"]
+        .iter()
+        .zip(operands)
+        .fold(error, |error, (what, operand)| error.made_at(what, made(operand, node)))
+}
+
+/// The line of the operand as the user gave it: what an op made of its operands on the way has the op's own line.
+fn made(operand: &Node, node: &Node) -> &'static std::panic::Location<'static> {
+    let mut operand = operand.clone();
+    while operand.at() == node.at() {
+        match operand.inputs().as_slice() {
+            [input] => operand = input.clone(),
+            _ => break,
+        }
+    }
+    operand.at()
 }
 
 /// The error of a run that divided an integer by zero.

@@ -11,7 +11,7 @@ pub(super) fn of(node: &Node) -> SmallVec<[Node; 3]> {
     }
     let mut inputs: SmallVec<[Node; 3]> = node.with_op(|op| match op {
         Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => SmallVec::new(),
-        Op::View { movement: Movement::Detach, .. } => SmallVec::new(),
+        Op::View { movement: Movement::Detach { .. }, .. } => SmallVec::new(),
         Op::View { movement: Movement::Custom(vjp), .. } => vjp.inputs().into(),
         Op::View { input, .. } | Op::Contiguous { input } | Op::Cast { input } | Op::Reduce { input, .. } => {
             SmallVec::from_elem(input.clone(), 1)
@@ -33,7 +33,7 @@ pub(super) fn of(node: &Node) -> SmallVec<[Node; 3]> {
 pub(super) fn why_none(node: &Node) -> &'static str {
     node.with_op(|op| match op {
         Op::Map { primitive: Primitive { grad: Grad::None(why), .. }, .. } => why,
-        Op::View { movement: Movement::Detach, .. } => "it was asked to",
+        Op::View { movement: Movement::Detach { why, .. }, .. } => why,
         _ if !node.dtype().is_float() => NOT_FLOAT,
         _ => "its input only chooses places",
     })

@@ -108,17 +108,16 @@ fn combined(contributions: Vec<(Node, Node)>) -> Vec<(Node, Node)> {
 
 /// The error for a node no gradient reaches, naming what stood in the way if something did.
 fn missing(op: &str, k: usize, node: &Node, output: &Node) -> Error {
-    // Walk every input, also those gradients do not pass, to tell "cut" from "not connected".
+    // Walk every input, also those gradients do not pass, to tell "cut" from "not connected". Of several cuts the last
+    // counts: an inner one (softmax's shift) has its detour, or the gradient would have ended there.
     let order = topological(std::slice::from_ref(output), Node::inputs);
     let mut reaches = HashSet::from([node.id()]);
     let mut cut = None;
-    for other in &order {
-        if reaches.contains(&other.id()) || !other.inputs().iter().any(|input| reaches.contains(&input.id())) {
-            continue;
-        }
-        reaches.insert(other.id());
-        let passes = edges::of(other).iter().any(|input| reaches.contains(&input.id()));
-        if !passes && cut.is_none() {
+    for other in order.iter().filter(|other| *other != node) {
+        let reached = |input: &Node| reaches.contains(&input.id());
+        if edges::of(other).iter().any(reached) {
+            reaches.insert(other.id());
+        } else if other.inputs().iter().any(reached) {
             cut = Some(Cut { op: other.with_op(|op| op.name()), why: edges::why_none(other), at: other.at() });
         }
     }

@@ -157,7 +157,7 @@ fn moved(movement: &Movement, g: &Node, input: &Node) -> Result<Node> {
         Movement::Place(window) => g.picked(*window)?,
         Movement::Pick(window) => g.placed(*window)?,
         Movement::Fork | Movement::Leaf => g.clone(),
-        Movement::Detach | Movement::Custom(_) => unreachable!("handled where edges are chosen"),
+        Movement::Detach { .. } | Movement::Custom(_) => unreachable!("handled where edges are chosen"),
     })
 }
 

@@ -10,6 +10,9 @@ mod scope;
 mod shortcut;
 mod walk;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
 pub(crate) use node::{Cut, NOT_FLOAT, Node};
 pub(crate) use op::{Op, ReduceKind};

@@ -79,8 +79,11 @@ pub(crate) enum Movement {
     Fork,
     /// The same elements: a node that wants a gradient of its own.
     Leaf,
-    /// The same elements, without their history.
-    Detach,
+    /// The same elements, without their history: which op left it behind, and why.
+    Detach {
+        by: &'static str,
+        why: &'static str,
+    },
     /// The same elements, with a derivative of the user's.
     Custom(Arc<dyn Vjp>),
 }
@@ -101,7 +104,7 @@ impl Movement {
             Movement::Pick(_) => "pick",
             Movement::Fork => "fork",
             Movement::Leaf => "set_requires_grad",
-            Movement::Detach => "detach",
+            Movement::Detach { by, .. } => by,
             Movement::Custom(vjp) => vjp.name(),
         }
     }

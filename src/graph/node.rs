@@ -346,7 +346,7 @@ impl Node {
         let op = self.op();
         let Op::View { input, movement, base, view } = &*op else { return };
         let forgets = match movement {
-            Movement::Detach => true,
+            Movement::Detach { .. } => true,
             Movement::Leaf => !input.tracks(),
             _ => false,
         };

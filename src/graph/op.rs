@@ -32,7 +32,8 @@ pub(crate) enum Op {
     /// Inputs one after the other along an axis.
     Concat { inputs: Vec<Node>, axis: usize },
     /// `out[.., j, ..] = input[.., index[.., j, ..], ..]` along `axis`; `index` has the shape of the result.
-    Gather { input: Node, index: Node, axis: usize },
+    /// `name` is the op the user called.
+    Gather { name: &'static str, input: Node, index: Node, axis: usize },
     /// Zeros of the node's shape, with `source` added at `index` along `axis`; `index` has the shape of `source`.
     ScatterAdd { index: Node, source: Node, axis: usize },
     /// The result of a Rust closure over `inputs`: its value is known, its derivative is not.

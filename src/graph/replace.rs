@@ -40,7 +40,7 @@ enum Recipe {
     Cast,
     Reduce(super::ReduceKind, Vec<isize>, bool),
     Concat(isize),
-    Gather(usize),
+    Gather(&'static str, usize),
     ScatterAdd(usize),
 }
 
@@ -59,7 +59,7 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
             Recipe::Reduce(*kind, axes.iter().map(|&axis| axis as isize).collect(), *keepdim)
         }
         Op::Concat { axis, .. } => Recipe::Concat(*axis as isize),
-        Op::Gather { axis, .. } => Recipe::Gather(*axis),
+        Op::Gather { name, axis, .. } => Recipe::Gather(name, *axis),
         Op::ScatterAdd { axis, .. } => Recipe::ScatterAdd(*axis),
     };
     let mut inputs = Vec::new();
@@ -80,7 +80,7 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
         Recipe::Cast => inputs[0].cast(node.dtype()),
         Recipe::Reduce(kind, axes, keepdim) => inputs[0].reduce(kind.name(), kind, &axes, keepdim),
         Recipe::Concat(axis) => Node::concat("concat", &inputs.iter().collect::<Vec<_>>(), axis),
-        Recipe::Gather(axis) => inputs[0].gather("gather", &inputs[1], axis),
+        Recipe::Gather(name, axis) => inputs[0].gather(name, &inputs[1], axis),
         Recipe::ScatterAdd(axis) => inputs[1].scatter_add(&inputs[0], axis, node.shape()),
     }
 }

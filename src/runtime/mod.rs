@@ -5,5 +5,8 @@ mod run;
 mod structural;
 pub(crate) mod threads;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use execute::{execute, read};
 pub use threads::{set_threads, threads};

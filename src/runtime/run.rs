@@ -5,12 +5,13 @@ use super::threads::parallel;
 use crate::codegen;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::graph::Node;
+use crate::graph::{Node, topological};
 use crate::lower;
 use crate::memory::Buffer;
-use crate::ops::{self, vector::Fault};
-use crate::reference::division_by_zero;
-use crate::schedule::{Kernel, MapReduce, Plan, Step, Work};
+use crate::ops;
+use crate::ops::vector::Fault;
+use crate::reference::{self, division_by_zero};
+use crate::schedule::{Kernel, MapReduce, Plan, Work};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -62,14 +63,16 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
 
 fn run_kernel(kernel: &Kernel, reads: &[Buffer]) -> Result<Buffer> {
     match &kernel.work {
-        Work::MapReduce(map_reduce) => run_map_reduce(map_reduce, &kernel.node, reads),
+        Work::MapReduce(map_reduce) => {
+            run_map_reduce(map_reduce, &kernel.node, reads)?.map_err(|fault| describe(fault, kernel))
+        }
         Work::Concat { parts, axis } => structural::concat(&kernel.node, parts, *axis, reads),
         Work::Gather { input, index, axis } => structural::gather(&kernel.node, input, index, *axis, reads),
         Work::ScatterAdd { index, source, axis } => structural::scatter_add(&kernel.node, index, source, *axis, reads),
     }
 }
 
-fn run_map_reduce(kernel: &MapReduce, node: &Node, reads: &[Buffer]) -> Result<Buffer> {
+fn run_map_reduce(kernel: &MapReduce, node: &Node, reads: &[Buffer]) -> Result<Result<Buffer, Fault>> {
     let mut out = Buffer::uninit("realize", kernel.dtype, node.len())?;
     let compiled = codegen::compile(&lower::lower(kernel));
     // Long reductions to few outputs leave partial results first.
@@ -89,14 +92,14 @@ fn run_map_reduce(kernel: &MapReduce, node: &Node, reads: &[Buffer]) -> Result<B
         }
     });
     if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(describe(fault, kernel, node));
+        return Ok(Err(fault));
     }
     if partial_words > 0 {
         // SAFETY: all parts have run with this buffer, and `out` has room for the output.
         unsafe { compiled.finish(partials.as_mut_ptr(), out.as_mut_ptr()) };
     }
     // SAFETY: every part has run, so every element is written.
-    Ok(unsafe { out.freeze() })
+    Ok(Ok(unsafe { out.freeze() }))
 }
 
 /// A pointer that may go to another thread; whoever uses it says why that is sound.
@@ -114,17 +117,31 @@ unsafe impl Send for Pointer {}
 // SAFETY: as above.
 unsafe impl Sync for Pointer {}
 
-fn describe(fault: Fault, kernel: &MapReduce, node: &Node) -> Error {
+/// The error for what a kernel met, at the line of the op that met it.
+fn describe(fault: Fault, kernel: &Kernel) -> Error {
     match fault {
         Fault::DivideByZero => {
-            let divides = |step: &Step| match step {
-                Step::Map { primitive, .. } => {
-                    [&ops::IDIV, &ops::REM].into_iter().find(|&op| std::ptr::eq(op, *primitive)).map(|op| op.name)
-                }
-                Step::Load { .. } | Step::Const(_) | Step::Position | Step::Rand { .. } | Step::Cast { .. } => None,
-            };
-            let op = kernel.expression.steps.iter().find_map(divides);
-            division_by_zero(op.unwrap_or("idiv"), node)
+            let (op, node) = failed_division(kernel).unwrap_or(("idiv", kernel.node.clone()));
+            division_by_zero(op, &node)
         }
     }
+}
+
+/// The first division of a kernel with a zero among its divisors. Only asked once something went wrong.
+fn failed_division(kernel: &Kernel) -> Option<(&'static str, Node)> {
+    let inside = |node: &Node| if kernel.reads.contains(node) { SmallVec::new() } else { node.inputs() };
+    let mut divisions: Vec<(&'static str, Node)> = topological(std::slice::from_ref(&kernel.node), inside)
+        .into_iter()
+        .filter(|node| !kernel.reads.contains(node))
+        .map(|node| (node.with_op(|op| op.name()), node))
+        .filter(|(name, _)| [ops::IDIV.name, ops::REM.name].contains(name))
+        .collect();
+    if divisions.len() == 1 {
+        return divisions.pop();
+    }
+    let has_zero = |node: &Node| {
+        let divisors = node.inputs().get(1).map(reference::evaluate);
+        divisors.is_some_and(|values| values.is_ok_and(|values| values.iter().any(|value| value.to_f64() == 0.0)))
+    };
+    divisions.into_iter().find(|(_, node)| has_zero(node))
 }

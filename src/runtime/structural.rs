@@ -3,7 +3,7 @@
 use super::threads::parallel;
 use crate::dtype::{DType, NumericDType, TensorDType, bf16, f16, with_dtype};
 use crate::error::Result;
-use crate::graph::Node;
+use crate::graph::{Node, Op};
 use crate::memory::{Buffer, no_memory};
 use crate::reference::index_out_of_range;
 use crate::schedule::Operand;
@@ -48,7 +48,7 @@ fn gather_typed<T: TensorDType>(
     let input = Elements::<T>::new(input, reads)?;
     let index = Elements::<i64>::new(index, reads)?;
     let len = node.len();
-    let wrong = std::sync::Mutex::new(None);
+    let wrong: std::sync::Mutex<Option<(usize, i64)>> = std::sync::Mutex::new(None);
     let out = Buffer::build::<T>("gather", len, |out| {
         let slots = Slots(out.as_mut_ptr());
         parallel(len.div_ceil(PART).max(1), &|part| {
@@ -57,7 +57,9 @@ fn gather_typed<T: TensorDType>(
             for k in range {
                 let at = index.get(&odometer.index, k);
                 let Some(wrapped) = wrap(at, size) else {
-                    *wrong.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
+                    // Of several the first in order is named, whichever thread came first.
+                    let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                    *wrong = Some(wrong.map_or((k, at), |other| other.min((k, at))));
                     return;
                 };
                 let kept = std::mem::replace(&mut odometer.index[axis], wrapped);
@@ -72,7 +74,11 @@ fn gather_typed<T: TensorDType>(
     })?;
     match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
         None => Ok(out),
-        Some(at) => Err(index_out_of_range("gather", at, size, node)),
+        Some((_, at)) => {
+            let name = node.with_op(|op| if let Op::Gather { name, .. } = op { name } else { op.name() });
+            let inputs = node.inputs();
+            Err(index_out_of_range(name, at, size, node, &inputs.iter().collect::<Vec<_>>()))
+        }
     }
 }
 
@@ -164,7 +170,7 @@ fn scatter_add_as<T: TensorDType, S: Total<T>>(
     let mut odometer = Odometer::new(&shape, 0);
     for k in 0..shape.iter().product() {
         let at = index.get(&odometer.index, k);
-        let wrapped = wrap(at, size).ok_or_else(|| index_out_of_range("scatter_add", at, size, node))?;
+        let wrapped = wrap(at, size).ok_or_else(|| index_out_of_range("scatter_add", at, size, node, &[]))?;
         let kept = std::mem::replace(&mut odometer.index[axis], wrapped);
         let total = &mut totals[index_to_position(&odometer.index, &strides) as usize];
         odometer.index[axis] = kept;

@@ -9,6 +9,9 @@ mod group;
 mod plan;
 mod snapshot;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use expression::{Expression, Step};
 pub(crate) use plan::{Kernel, MapReduce, Operand, Plan, Work};
 

@@ -91,7 +91,7 @@ pub(super) fn kernel(node: &Node, snapshot: &Snapshot, stored: &HashSet<usize>) 
         Op::Concat { inputs, axis } => {
             Work::Concat { parts: inputs.iter().map(|input| reads.operand(input)).collect(), axis: *axis }
         }
-        Op::Gather { input, index, axis } => {
+        Op::Gather { input, index, axis, .. } => {
             Work::Gather { input: reads.operand(input), index: reads.operand(index), axis: *axis }
         }
         Op::ScatterAdd { index, source, axis } => {

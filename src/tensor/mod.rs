@@ -65,6 +65,11 @@ use std::marker::PhantomData;
 /// ```
 ///
 /// ```compile_fail
+/// let a = zither::Tensor::new([3u8]);
+/// let b = &a / 4.0; // neither 0 nor 0.75: cast first
+/// ```
+///
+/// ```compile_fail
 /// use zither::{Dim2, Tensor};
 /// let a = Tensor::<f32, _>::zeros([2, 3, 4]);
 /// let b: Tensor<f32, Dim2> = a.exp(); // rank 3 is not rank 2

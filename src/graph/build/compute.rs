@@ -109,7 +109,7 @@ impl Node {
 
     /// `out[.., j, ..] = self[.., index[.., j, ..], ..]` along `axis`. Indices below zero count from the end.
     #[track_caller]
-    pub(crate) fn gather(&self, op: &str, index: &Node, axis: usize) -> Result<Node> {
+    pub(crate) fn gather(&self, op: &'static str, index: &Node, axis: usize) -> Result<Node> {
         if !index.dtype().is_integer() {
             let message = format!("an index is an integer tensor, this one is {}: cast it", index.dtype());
             return Err(Error::new(ErrorKind::DType, op, message).made_at("index", index.at()));
@@ -130,7 +130,8 @@ impl Node {
         }
         element_count(op, index.shape(), self.dtype())?;
         let shape = Shape::from_slice(index.shape());
-        Ok(Node::new(Op::Gather { input: self.clone(), index: index.cast(DType::I64)?, axis }, shape, self.dtype()))
+        let gather = Op::Gather { name: op, input: self.clone(), index: index.cast(DType::I64)?, axis };
+        Ok(Node::new(gather, shape, self.dtype()))
     }
 
     /// Zeros of `shape` with `self` added at `index` along `axis`: the adjoint of [`Node::gather`].

@@ -183,7 +183,7 @@ impl Node {
             Movement::Place(window) => self.placed(*window)?,
             Movement::Pick(window) => self.picked(*window)?,
             Movement::Fork | Movement::Leaf => self.fork(),
-            Movement::Detach => self.detach(),
+            Movement::Detach { by, why } => self.left_behind(by, why),
             Movement::Custom(_) => unreachable!("a derivative belongs to its value and does not move"),
         })
     }
@@ -204,8 +204,14 @@ impl Node {
     /// The same elements, without their history.
     #[track_caller]
     pub(crate) fn detach(&self) -> Node {
-        let op = self.same_elements(Movement::Detach);
-        Node::with_flow(op, Shape::from_slice(self.shape()), self.dtype(), Flow::Stops("it was asked to"))
+        self.left_behind("detach", "it was asked to")
+    }
+
+    /// The same elements, without their history; the op `by` has no use for it, and says why.
+    #[track_caller]
+    pub(crate) fn left_behind(&self, by: &'static str, why: &'static str) -> Node {
+        let op = self.same_elements(Movement::Detach { by, why });
+        Node::with_flow(op, Shape::from_slice(self.shape()), self.dtype(), Flow::Stops(why))
     }
 
     /// The same elements as the handle of a node that wants a gradient of its own.

@@ -117,13 +117,13 @@ pub(crate) fn all(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Resul
 /// The position of the first largest (or smallest) element along one axis, or of all elements in row-major order.
 /// NaN counts as the one looked for, as in PyTorch.
 #[track_caller]
-pub(crate) fn arg(op: &str, kind: ReduceKind, x: &Node, axis: Option<isize>, keepdim: bool) -> Result<Node> {
+pub(crate) fn arg(op: &'static str, kind: ReduceKind, x: &Node, axis: Option<isize>, keepdim: bool) -> Result<Node> {
     let axes = match axis {
         Some(axis) => resolve(op, x, Some(&[axis]))?,
         None => resolve(op, x, None)?,
     };
     let signed_axes = signed(&axes);
-    let x = x.detach();
+    let x = x.left_behind(op, "a position does not change by a little");
     let best = x.reduce(op, kind, &signed_axes, true)?;
     let mut hit = x.eq(&best);
     if x.dtype().is_float() {

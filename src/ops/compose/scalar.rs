@@ -19,6 +19,12 @@ pub(crate) fn constant_like(op: &str, x: &Node, value: f64) -> Result<Node> {
 /// A primitive on a tensor and a number.
 #[track_caller]
 pub(crate) fn with_scalar(primitive: &'static ops::Primitive, x: &Node, value: f64) -> Result<Node> {
+    if primitive.name == ops::IDIV.name {
+        // 3 / 4.0 is 0.75 to whoever writes it, and an integer division would make it 0.
+        let dtype = x.dtype();
+        let message = format!("{dtype} cannot be divided by the float {value}: cast the tensor to a float dtype first");
+        return Err(Error::new(ErrorKind::DType, "div", message).made_at("tensor", x.at()));
+    }
     Node::map(primitive, &[x, &constant_like(primitive.name, x, value)?])
 }
 

@@ -100,4 +100,12 @@ pub(super) static CASES: &[Case] = &[
         slope: Slope::Stops("detach"),
         ..exact("moves::detach", &[x(&[3, 4], -3.0, 3.0)], |x, _| Ok(x[0].detach()))
     },
+    Case {
+        slope: Slope::Stops("choose"),
+        ..exact(
+            "moves::left_behind",
+            &[x(&[3, 4], -3.0, 3.0)],
+            |x, _| Ok(x[0].left_behind("choose", "it only chooses")),
+        )
+    },
 ];

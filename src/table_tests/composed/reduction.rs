@@ -9,10 +9,11 @@ use crate::table_tests::compare::Agreement;
 
 const fn position(
     name: &'static str,
+    stops: &'static str,
     build: fn(&[crate::graph::Node], DType) -> crate::error::Result<crate::graph::Node>,
 ) -> Case {
     let inputs = &[super::Input { shape: &[3, 4, 2], range: -3.0..3.0, dtype: None }];
-    Case { name, inputs, dtypes: NUMBERS, agreement: Agreement::Exact, slope: Slope::Stops("detach"), build }
+    Case { name, inputs, dtypes: NUMBERS, agreement: Agreement::Exact, slope: Slope::Stops(stops), build }
 }
 
 const fn truth(
@@ -80,9 +81,9 @@ pub(super) static CASES: &[Case] = &[
     truth("reduction::any of all", |x, _| reduction::any("any", &x[0], None, false)),
     truth("reduction::all", |x, _| reduction::all("all", &x[0], Some(&[0]), true)),
     truth("reduction::all of all", |x, _| reduction::all("all", &x[0], None, false)),
-    position("reduction::arg max", |x, _| reduction::arg("argmax", Max, &x[0], Some(1), false)),
-    position("reduction::arg min", |x, _| reduction::arg("argmin", Min, &x[0], Some(-1), true)),
-    position("reduction::arg max of all", |x, _| reduction::arg("argmax", Max, &x[0], None, false)),
+    position("reduction::arg max", "argmax", |x, _| reduction::arg("argmax", Max, &x[0], Some(1), false)),
+    position("reduction::arg min", "argmin", |x, _| reduction::arg("argmin", Min, &x[0], Some(-1), true)),
+    position("reduction::arg max of all", "argmax", |x, _| reduction::arg("argmax", Max, &x[0], None, false)),
     smooth("norm::softmax", 12.0, &[x(&[3, 5], -3.0, 3.0)], |x, _| norm::softmax(&x[0], -1)),
     smooth("norm::softmax down", 12.0, &[x(&[2, 4, 3], -3.0, 3.0)], |x, _| norm::softmax(&x[0], 1)),
     smooth("norm::log_softmax", 12.0, &[x(&[3, 5], -3.0, 3.0)], |x, _| norm::log_softmax(&x[0], -1)),

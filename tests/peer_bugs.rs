@@ -221,7 +221,12 @@ fn peer_candle_2115_an_integer_divided_by_a_float_is_an_error_that_says_to_cast(
         assert!(text.contains("u8") && text.contains("cast"), "{text}");
     }
     assert_eq!((&x.cast(zither::DType::F32) / 4.0).data::<f32>()?, [0.75]);
-    assert!(std::panic::catch_unwind(|| &x + 0.5).is_err(), "no u8 is 0.5");
+    for scalar in [0.5, 1.0] {
+        assert!(std::panic::catch_unwind(|| &x + scalar).is_err(), "integer tensors take whole numbers only");
+    }
+    assert_eq!((&x + 4).data::<u8>()?, [7]);
+    assert_eq!((&x / 2).data::<u8>()?, [1]);
+    assert!(std::panic::catch_unwind(|| &x + 300).is_err(), "300 is not a u8");
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use super::{BroadcastWith, Dimension, DynTensor, Operand, Tensor};
 use crate::dtype::{FloatDType, Literal, NumericDType, TensorDType};
 use crate::error::{Error, ErrorKind, OrRaise, Result};
 use crate::graph::Node;
+use crate::ops::compose::scalar::Number;
 use crate::ops::{self, compose};
 
 /// Functions of one tensor: `name`, the twin of a dynamic tensor, the bound of the dtype, what it does.
@@ -232,19 +233,29 @@ impl DynTensor {
 
         /// Kept between two numbers, either of which may be missing.
         fn clamp try_clamp(&self, low: Option<f64>, high: Option<f64>) -> DynTensor {
-            let bound = |value: f64| Literal::from_f64(self.dtype(), value);
-            Ok(DynTensor::wrap(compose::scalar::clamp(self.node(), low.map(bound), high.map(bound))?))
+            let bound = |value: Option<f64>| value.map(|value| self.bound(value)).transpose();
+            Ok(DynTensor::wrap(compose::scalar::clamp(self.node(), bound(low)?, bound(high)?)?))
         }
 
-        /// `self * mul + add`.
+        /// `self * mul + add`, for float tensors.
         fn affine try_affine(&self, mul: f64, add: f64) -> DynTensor {
-            let product = compose::scalar::with_scalar(&ops::MUL, self.node(), mul)?;
-            Ok(DynTensor::wrap(compose::scalar::with_scalar(&ops::ADD, &product, add)?))
+            let product = compose::scalar::with_scalar(&ops::MUL, self.node(), Number::Float(mul))?;
+            Ok(DynTensor::wrap(compose::scalar::with_scalar(&ops::ADD, &product, Number::Float(add))?))
         }
 
         /// `yes` where this (a bool tensor) is true, `no` elsewhere.
         fn where_ try_where(&self, yes: &DynTensor, no: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(Node::map(&ops::SELECT, &[self.node(), yes.node(), no.node()])?))
         }
+    }
+}
+
+impl DynTensor {
+    /// A bound of `clamp` in this tensor's dtype: a whole number beside integers.
+    fn bound(&self, value: f64) -> Result<Literal> {
+        let is_whole = value.fract() == 0.0 && value.abs() <= 2f64.powi(53);
+        let number =
+            if is_whole && !self.dtype().is_float() { Number::Whole(value as i64) } else { Number::Float(value) };
+        number.beside("clamp", self.node())
     }
 }

@@ -4,7 +4,7 @@ use super::{BroadcastWith, Dimension, DynTensor, Tensor};
 use crate::dtype::{BitDType, DType, IntegerDType, NumericDType, SignedDType, TensorDType, bf16, f16};
 use crate::error::{OrRaise, Result};
 use crate::graph::Node;
-use crate::ops::compose::scalar;
+use crate::ops::compose::scalar::{self, Number};
 use crate::ops::{self, Primitive};
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
@@ -151,7 +151,8 @@ prefix! {
     Not not BitDType BITNOT;
 }
 
-/// The operators of dynamic tensors; a number is an `f64` that the dtype must be able to hold.
+/// The operators of dynamic tensors. Beside a float tensor a number is an `f64` or an `i64`, beside an integer tensor an
+/// `i64`, and the dtype must be able to hold it.
 macro_rules! dynamic_operator {
     ($($trait:ident $method:ident $try_method:ident $doc:literal $primitive:expr;)*) => {$(
         impl DynTensor {
@@ -178,11 +179,16 @@ macro_rules! dynamic_operator {
         }
     };
     (@number $trait:ident $method:ident ($primitive:expr) [$left:ty]) => {
-        impl $trait<f64> for $left {
+        dynamic_operator!(@number $trait $method ($primitive) [$left] f64 Float);
+        dynamic_operator!(@number $trait $method ($primitive) [$left] i64 Whole);
+    };
+    (@number $trait:ident $method:ident ($primitive:expr) [$left:ty] $number:ident $kind:ident) => {
+        impl $trait<$number> for $left {
             type Output = DynTensor;
             #[track_caller]
-            fn $method(self, other: f64) -> DynTensor {
-                DynTensor::wrap(scalar::with_scalar($primitive(self.dtype()), self.node(), other).or_raise())
+            fn $method(self, other: $number) -> DynTensor {
+                let number = Number::$kind(other);
+                DynTensor::wrap(scalar::with_scalar($primitive(self.dtype()), self.node(), number).or_raise())
             }
         }
     };

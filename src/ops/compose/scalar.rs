@@ -5,27 +5,38 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Node;
 use crate::ops;
 
-/// A constant of `x`'s shape, from a value that must be exact for an integer dtype.
-#[track_caller]
-pub(crate) fn constant_like(op: &str, x: &Node, value: f64) -> Result<Node> {
-    let literal = Literal::from_f64(x.dtype(), value);
-    if !x.dtype().is_float() && literal.to_f64() != value {
-        let message = format!("{value} is not a value of {}: cast the tensor to a float dtype first", x.dtype());
-        return Err(Error::new(ErrorKind::DType, op, message).made_at("tensor", x.at()));
+/// A number beside a tensor whose dtype only the run knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Number {
+    Float(f64),
+    Whole(i64),
+}
+
+impl Number {
+    /// The number in `x`'s dtype. A float beside an integer tensor is an error, whatever its value: `3 / 4.0` is 0.75 to
+    /// whoever writes it. So is a whole number that the dtype does not hold.
+    pub(crate) fn beside(self, op: &str, x: &Node) -> Result<Literal> {
+        let dtype = x.dtype();
+        let fail = |message: String| Err(Error::new(ErrorKind::DType, op, message).made_at("tensor", x.at()));
+        match self {
+            Number::Float(value) if dtype.is_float() => Ok(Literal::from_f64(dtype, value)),
+            Number::Float(value) => fail(format!(
+                "{dtype} does not take the float {value}: write a whole number, or cast the tensor to a float dtype first"
+            )),
+            Number::Whole(value) => {
+                let literal = Literal::from_integer(dtype, value.into());
+                let held = literal.to_integer().unwrap_or(literal.to_f64() as i128) == i128::from(value);
+                if held { Ok(literal) } else { fail(format!("{dtype} does not hold {value}: cast the tensor first")) }
+            }
+        }
     }
-    Node::full(x.shape(), literal)
 }
 
 /// A primitive on a tensor and a number.
 #[track_caller]
-pub(crate) fn with_scalar(primitive: &'static ops::Primitive, x: &Node, value: f64) -> Result<Node> {
-    if primitive.name == ops::IDIV.name {
-        // 3 / 4.0 is 0.75 to whoever writes it, and an integer division would make it 0.
-        let dtype = x.dtype();
-        let message = format!("{dtype} cannot be divided by the float {value}: cast the tensor to a float dtype first");
-        return Err(Error::new(ErrorKind::DType, "div", message).made_at("tensor", x.at()));
-    }
-    Node::map(primitive, &[x, &constant_like(primitive.name, x, value)?])
+pub(crate) fn with_scalar(primitive: &'static ops::Primitive, x: &Node, number: Number) -> Result<Node> {
+    let op = if primitive.name == ops::IDIV.name { "div" } else { primitive.name };
+    Node::map(primitive, &[x, &Node::full(x.shape(), number.beside(op, x)?)?])
 }
 
 /// `min(max(x, low), high)`; where `low > high` the result is `high`. NaN stays.

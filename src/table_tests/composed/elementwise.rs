@@ -4,6 +4,7 @@ use super::{Case, condition, exact, numeric, smooth, x};
 use crate::dtype::Literal;
 use crate::graph::Node;
 use crate::ops;
+use crate::ops::compose::scalar::Number;
 use crate::ops::compose::{activation, scalar};
 
 pub(super) static CASES: &[Case] = &[
@@ -14,9 +15,11 @@ pub(super) static CASES: &[Case] = &[
     smooth("activation::softplus", 4.0, &[x(&[3, 5], -6.0, 6.0)], |x, _| activation::softplus(&x[0])),
     smooth("activation::softplus far", 4.0, &[x(&[3, 5], 15.0, 30.0)], |x, _| activation::softplus(&x[0])),
     numeric("scalar::with_scalar add", 0.0, &[x(&[3, 5], -3.0, 3.0)], |x, _| {
-        scalar::with_scalar(&ops::ADD, &x[0], 2.0)
+        scalar::with_scalar(&ops::ADD, &x[0], Number::Whole(2))
     }),
-    smooth("scalar::with_scalar pow", 4.0, &[x(&[3, 5], 0.3, 3.0)], |x, _| scalar::with_scalar(&ops::POW, &x[0], 1.5)),
+    smooth("scalar::with_scalar pow", 4.0, &[x(&[3, 5], 0.3, 3.0)], |x, _| {
+        scalar::with_scalar(&ops::POW, &x[0], Number::Float(1.5))
+    }),
     numeric("scalar::clamp", 0.0, &[x(&[3, 5], 0.0, 9.0)], |x, dtype| {
         scalar::clamp(&x[0], Some(Literal::from_f64(dtype, 2.0)), Some(Literal::from_f64(dtype, 6.0)))
     }),

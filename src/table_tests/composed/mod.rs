@@ -97,16 +97,16 @@ pub(super) fn cases() -> impl Iterator<Item = &'static Case> {
 
 /// What stands beside the ops and is none.
 static NOT_OPS: &[&str] = &[
-    "create::seed",          // sets the generator
-    "movement::axis_of",     // checks an argument
-    "moves::as_leaf",        // marks a node
-    "moves::constant",       // asks a node
-    "moves::moved_by",       // calls the others
-    "moves::with_vjp",       // the user's derivative
-    "moves::whole_ranges",   // makes an argument
-    "reduction::resolve",    // checks an argument
-    "scalar::constant_like", // makes an argument
-    "source::input",         // a placeholder has no numbers
+    "create::seed",        // sets the generator
+    "movement::axis_of",   // checks an argument
+    "moves::as_leaf",      // marks a node
+    "moves::constant",     // asks a node
+    "moves::moved_by",     // calls the others
+    "moves::with_vjp",     // the user's derivative
+    "moves::whole_ranges", // makes an argument
+    "reduction::resolve",  // checks an argument
+    "scalar::beside",      // makes an argument
+    "source::input",       // a placeholder has no numbers
 ];
 
 #[test]

@@ -188,7 +188,7 @@ pub(crate) fn narrow(x: &Node, axis: isize, start: usize, len: usize) -> Result<
 #[track_caller]
 pub(crate) fn unfold(x: &Node, axis: isize, size: usize, step: usize, dilation: usize) -> Result<Node> {
     let axis = axis_of("unfold", x, axis)?;
-    x.unfolded(Window { axis, n: x.shape()[axis], size, step, dilation })
+    x.unfolded(Window::new(axis, x.shape()[axis], size, step, dilation))
 }
 
 /// The part of a matrix (last two axes) on and below diagonal `k`, or on and above it; zero elsewhere.
@@ -199,7 +199,9 @@ pub(crate) fn triangle(op: &str, x: &Node, k: isize) -> Result<Node> {
         return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));
     }
     let (row, column) = (Expr::idx(x.rank() - 2), Expr::idx(x.rank() - 1));
-    let diagonal = row + Expr::from(k as i64);
+    // Diagonals outside the matrix are all alike, and far ones could not be added.
+    let most = x.shape()[x.rank() - 2..].iter().copied().max().unwrap_or(0) as i64;
+    let diagonal = row + Expr::from((k as i64).clamp(-most, most));
     let keep = if op == "tril" { column.le(diagonal) } else { column.ge(diagonal) };
     x.masked(keep, Literal::zero(x.dtype()))
 }

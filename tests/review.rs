@@ -1,6 +1,6 @@
 //! Arguments at the edge of what numbers can say, and users who do several things at once.
 
-use zither::{Step, Tensor, Window};
+use zither::{ErrorKind, Expr, PadValue, Step, Tensor, Window};
 
 fn square() -> zither::Matrix {
     Tensor::arange(0.0, 16.0).reshape([4, 4])
@@ -55,4 +55,52 @@ fn a_diagonal_far_outside_the_matrix_keeps_all_or_nothing() -> zither::Result<()
         assert_eq!((x.tril(far).data()?, x.triu(far).data()?), (nothing.clone(), all.clone()), "{far}");
     }
     Ok(())
+}
+
+#[test]
+fn an_axis_of_zero_makes_a_tensor_empty_however_long_the_others() -> zither::Result<()> {
+    const MANY: usize = 1 << 40;
+    let x = Tensor::<f32, _>::ones([MANY, MANY, 0]);
+    assert_eq!((x.len(), x.is_empty(), x.data()?), (0, true, vec![]));
+    assert_eq!(((&x * 2.0).exp().data()?, x.t().sum_all().item()?), (vec![], 0.0));
+    assert_eq!(x.to_string(), "tensor([], shape=[1099511627776, 1099511627776, 0], dtype=f32)");
+    assert_eq!((x.flatten().shape(), x.mean_all().item()?.is_nan()), (&[0][..], true));
+    assert!(x.map(|v| v + 1.0)?.is_empty());
+    assert_eq!(x.to_vec3().unwrap_err().kind(), ErrorKind::Memory);
+    Ok(())
+}
+
+#[test]
+fn what_is_left_of_an_axis_of_zero_must_fit_into_memory() {
+    const MANY: usize = 1 << 40;
+    let x = Tensor::<f32, _>::ones([0, MANY, MANY]);
+    let kinds = [
+        x.try_sum_axis(0).unwrap_err(),
+        x.try_any_axis(0).unwrap_err(),
+        x.fold(0, 0.0f32, |a, b| a + b).unwrap_err(),
+        x.try_pad(&[(0, 0), (0, 0), (usize::MAX, usize::MAX)], PadValue::One).unwrap_err(),
+        x.to_dynamic().try_flatten(1, 2).unwrap_err(),
+        Tensor::<f32, _>::ones([MANY, 0]).try_matmul(&Tensor::ones([0, MANY])).unwrap_err(),
+    ]
+    .map(|error| error.kind());
+    assert_eq!(kinds, [ErrorKind::Memory; 6]);
+}
+
+#[test]
+fn borders_too_wide_for_memory_are_an_error() {
+    let x = Tensor::new([1u8, 2, 3]);
+    for wide in [1 << 50, usize::MAX / 2 - 1, usize::MAX] {
+        let error = x.try_pad(&[(wide, wide)], PadValue::Replicate).unwrap_err();
+        assert_eq!((error.kind(), error.op()), (ErrorKind::Memory, "pad"));
+    }
+}
+
+#[test]
+fn a_condition_that_shares_its_parts_a_million_times_over_is_refused_at_once() {
+    let mut condition = Expr::idx(0);
+    for k in 0..60 {
+        condition = (condition.clone() * condition).rem(1000 + k);
+    }
+    let error = square().try_mask(condition, PadValue::Zero).unwrap_err();
+    assert!(error.to_string().starts_with("mask: the condition has more than 64 parts"), "{error}");
 }

@@ -5,7 +5,7 @@ use super::op::Op;
 use super::scope;
 use crate::dtype::DType;
 use crate::memory::Buffer;
-use crate::shape::{Shape, View};
+use crate::shape::{Shape, View, len_of};
 use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -131,7 +131,7 @@ impl Node {
     /// A node whose numbers are already here.
     #[track_caller]
     pub(crate) fn from_buffer(buffer: Buffer, shape: Shape) -> Node {
-        debug_assert_eq!(buffer.len(), shape.iter().product::<usize>());
+        debug_assert_eq!(buffer.len(), len_of(&shape));
         let at = scope::here();
         let dtype = buffer.dtype();
         Node::build(Op::Buffer, shape, dtype, at, None, Autograd::default(), Some(buffer))
@@ -218,7 +218,7 @@ impl Node {
 
     /// The number of elements.
     pub(crate) fn len(&self) -> usize {
-        self.0.shape.iter().product()
+        len_of(&self.0.shape)
     }
 
     /// The type of the elements.

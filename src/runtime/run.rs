@@ -3,7 +3,7 @@
 use super::structural;
 use super::threads::parallel;
 use crate::codegen;
-use crate::dtype::DType;
+use crate::dtype::{DType, with_dtype};
 use crate::error::{Error, Result};
 use crate::graph::{Node, topological};
 use crate::lower;
@@ -62,6 +62,9 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
 }
 
 fn run_kernel(kernel: &Kernel, reads: &[Buffer]) -> Result<Buffer> {
+    if kernel.node.len() == 0 {
+        return with_dtype!(kernel.node.dtype(), T => Buffer::from_slice::<T>("realize", &[]));
+    }
     match &kernel.work {
         Work::MapReduce(map_reduce) => {
             run_map_reduce(map_reduce, &kernel.node, reads)?.map_err(|fault| describe(fault, kernel))

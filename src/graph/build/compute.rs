@@ -74,6 +74,8 @@ impl Node {
             let message = format!("nothing to choose from: shape {:?} is empty along axes {axes:?}", self.shape());
             return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", self.at()));
         }
+        // Without an axis of 0 there may be more of them than memory holds.
+        element_count(op, &shape, self.dtype()).map_err(|error| error.made_at("tensor", self.at()))?;
         Ok(Node::new(Op::Reduce { kind, input: self.clone(), axes, keepdim }, shape, self.dtype()))
     }
 

@@ -145,7 +145,7 @@ pub(crate) fn flatten(x: &Node, from: isize, to: isize) -> Result<Node> {
         let message = format!("axis {from} comes after axis {to} in shape {:?}", x.shape());
         return Err(Error::new(ErrorKind::Axis, "flatten", message).made_at("tensor", x.at()));
     }
-    let middle: usize = x.shape()[from..=to].iter().product();
+    let middle = element_count("flatten", &x.shape()[from..=to], x.dtype())?;
     let (before, after) = (&x.shape()[..from], &x.shape()[to + 1..]);
     let shape: Shape = before.iter().copied().chain([middle]).chain(after.iter().copied()).collect();
     Ok(x.reshaped(&shape))

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, ReduceKind};
 use crate::ops;
 use crate::ops::record::Dtypes;
-use crate::shape::{Shape, normalize_axes};
+use crate::shape::{Shape, len_of, normalize_axes};
 use smallvec::SmallVec;
 
 /// Axes from the caller: `None` means all.
@@ -25,7 +25,7 @@ fn signed(axes: &[usize]) -> SmallVec<[isize; 6]> {
 
 /// The number of elements that become one.
 fn extent(x: &Node, axes: &[usize]) -> usize {
-    axes.iter().map(|&axis| x.shape()[axis]).product()
+    len_of(&axes.iter().map(|&axis| x.shape()[axis]).collect::<Shape>())
 }
 
 fn need_float(op: &str, x: &Node) -> Result<()> {

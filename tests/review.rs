@@ -1,6 +1,6 @@
 //! Arguments at the edge of what numbers can say, and users who do several things at once.
 
-use zither::{ErrorKind, Expr, PadValue, Step, Tensor, Window};
+use zither::{CrossEntropyOptions, Dim1, ErrorKind, Expr, PadValue, Step, Tensor, Window, f16};
 
 fn square() -> zither::Matrix {
     Tensor::arange(0.0, 16.0).reshape([4, 4])
@@ -103,4 +103,34 @@ fn a_condition_that_shares_its_parts_a_million_times_over_is_refused_at_once() {
     }
     let error = square().try_mask(condition, PadValue::Zero).unwrap_err();
     assert!(error.to_string().starts_with("mask: the condition has more than 64 parts"), "{error}");
+}
+
+#[test]
+fn sums_inside_an_op_may_be_larger_than_the_largest_f16() -> zither::Result<()> {
+    let close = |x: f16, to: f32| assert!((x.to_f32() - to).abs() <= to.abs() * 1e-3, "{x} is not {to}");
+    let h = f16::from_f32;
+    let many = Tensor::<f16, _>::ones([100_000]).set_requires_grad(true);
+    close(many.mean_all().item()?, 1.0);
+    close(many.logsumexp_all().item()?, 1.0 + 100_000f32.ln());
+    close(many.log_softmax(0).i(0).item()?, -100_000f32.ln());
+    assert_eq!(many.softmax(0).i(7).item()?, h(1e-5));
+    many.mean_all().backward();
+    assert_eq!(many.grad().unwrap().i(0).item()?, h(1e-5));
+    let wide = Tensor::<f16, _>::new([[h(-300.0), h(300.0)]]);
+    close(wide.std_with(&[1], 0.0, false).item()?, 300.0);
+    close(wide.layer_norm::<Dim1>(&[2], None, None, 1e-5).i((0, 1)).item()?, 1.0);
+    close(wide.rms_norm::<Dim1>(&[2], None, 1e-5).i((0, 1)).item()?, 1.0);
+    let loss = Tensor::<f16, _>::ones([70_000, 2]).cross_entropy(&Tensor::<i64, _>::zeros([70_000]));
+    close(loss.item()?, 2f32.ln());
+    Ok(())
+}
+
+#[test]
+fn label_smoothing_is_a_share() {
+    let logits = Tensor::<f32, _>::ones([2, 3]);
+    for wrong in [-0.1, 1.5, f64::NAN] {
+        let options = CrossEntropyOptions { label_smoothing: wrong, ..CrossEntropyOptions::default() };
+        let error = logits.try_cross_entropy_with(&Tensor::new([0i64, 1]), options).unwrap_err();
+        assert_eq!((error.kind(), error.op()), (ErrorKind::Value, "cross_entropy"));
+    }
 }

@@ -1,6 +1,6 @@
 //! Arguments at the edge of what numbers can say, and users who do several things at once.
 
-use zither::{CrossEntropyOptions, Dim1, ErrorKind, Expr, PadValue, Step, Tensor, Window, f16};
+use zither::{CrossEntropyOptions, Dim1, DimDyn, ErrorKind, Expr, GradFn, PadValue, Step, Tensor, Window, f16, grad};
 
 fn square() -> zither::Matrix {
     Tensor::arange(0.0, 16.0).reshape([4, 4])
@@ -132,5 +132,82 @@ fn label_smoothing_is_a_share() {
         let options = CrossEntropyOptions { label_smoothing: wrong, ..CrossEntropyOptions::default() };
         let error = logits.try_cross_entropy_with(&Tensor::new([0i64, 1]), options).unwrap_err();
         assert_eq!((error.kind(), error.op()), (ErrorKind::Value, "cross_entropy"));
+    }
+}
+
+/// A function that lets the gradient through.
+struct Through(Tensor<f32, DimDyn>);
+
+impl GradFn<f32> for Through {
+    fn name(&self) -> &'static str {
+        "through"
+    }
+    fn inputs(&self) -> Vec<Tensor<f32, DimDyn>> {
+        vec![self.0.reshape_dyn(&[-1, 1])] // another node each time it is asked
+    }
+    fn backward(&self, grad: &Tensor<f32, DimDyn>) -> Vec<Tensor<f32, DimDyn>> {
+        vec![grad.reshape_dyn(&[-1, 1])]
+    }
+}
+
+#[test]
+fn the_inputs_of_a_derivative_may_be_made_when_they_are_asked_for() -> zither::Result<()> {
+    let x = Tensor::new([1.0f32, 2.0]).set_requires_grad(true);
+    Tensor::<f32, Dim1>::ones([2]).with_grad_fn(Through(x.clone().into_dyn())).backward();
+    assert_eq!(x.grad().unwrap().data()?, [1.0, 1.0]);
+    Ok(())
+}
+
+#[test]
+fn a_long_chain_of_derivatives_is_dropped_without_recursion() {
+    let chain = || {
+        let x = Tensor::new([1.0f32]).set_requires_grad(true).into_dyn();
+        let mut y = x.clone();
+        for _ in 0..50_000 {
+            y = Tensor::<f32, _>::ones(&[1]).with_grad_fn(Through(y));
+        }
+        y.backward();
+        assert_eq!(x.grad().unwrap().data().unwrap(), [1.0]);
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(chain).unwrap().join().unwrap();
+}
+
+#[test]
+fn a_tensor_made_after_backward_has_no_gradient_in_it() {
+    let x = Tensor::new([1.0f32, 2.0]).set_requires_grad(true);
+    let gradients = (0..64).fold(x.clone(), |y, _| y * 1.5).backward();
+    // The nodes in between are gone, and new ones may lie where they lay.
+    let later: Vec<_> = (0..1000).map(|_| &x + 1.0).collect();
+    assert!(later.iter().all(|tensor| gradients.get(tensor).is_none()));
+    assert!(gradients.get(&x).is_some());
+}
+
+#[test]
+fn backward_on_many_threads_loses_no_gradient() -> zither::Result<()> {
+    let x = Tensor::new([1.0f32, 2.0]).set_requires_grad(true);
+    let y = &x * 3.0;
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| (0..100).for_each(|_| drop(y.backward())));
+        }
+    });
+    assert_eq!(x.grad().unwrap().data()?, [2400.0; 2]);
+    Ok(())
+}
+
+#[test]
+fn a_gradient_asked_for_while_another_thread_reads_is_whole_or_an_error() {
+    for wait in 0..200 {
+        let x = Tensor::new([1.0f64, 2.0]);
+        let y = (0..1000).fold(x.clone(), |y, _| y + &x);
+        std::thread::scope(|scope| {
+            scope.spawn(|| y.data().unwrap());
+            scope.spawn(|| y.graph());
+            std::thread::sleep(std::time::Duration::from_micros(10 * wait));
+            match grad(&y, &[&x]) {
+                Ok(slopes) => assert_eq!(slopes[0].data().unwrap(), [1001.0; 2]),
+                Err(error) => assert!(error.to_string().contains("its history was let go"), "{error}"),
+            }
+        });
     }
 }

@@ -1,6 +1,9 @@
 //! Arguments at the edge of what numbers can say, and users who do several things at once.
 
-use zither::{CrossEntropyOptions, Dim1, DimDyn, ErrorKind, Expr, GradFn, PadValue, Step, Tensor, Window, f16, grad};
+use zither::{
+    CrossEntropyOptions, DType, Dim1, DimDyn, DynTensor, ErrorKind, Expr, GradFn, PadValue, Step, Tensor, Window, f16,
+    grad,
+};
 
 fn square() -> zither::Matrix {
     Tensor::arange(0.0, 16.0).reshape([4, 4])
@@ -210,4 +213,77 @@ fn a_gradient_asked_for_while_another_thread_reads_is_whole_or_an_error() {
             }
         });
     }
+}
+
+#[test]
+fn a_try_twin_never_panics_whatever_the_dtype() {
+    let image = |dtype| DynTensor::ones(&[1, 1, 4], dtype);
+    let (floats, whole, bools) = (image(DType::F32), image(DType::I32), image(DType::Bool));
+    let window = Window::<1>::default();
+    let errors = [
+        ("conv", floats.try_conv(&whole, None, window)),
+        ("conv", bools.try_conv(&bools, None, window)),
+        ("conv", floats.try_conv(&floats, Some(&DynTensor::ones(&[1], DType::F64)), window)),
+        ("gelu", bools.try_gelu()),
+        ("gelu_tanh", bools.try_gelu_tanh()),
+        ("softplus", bools.try_softplus()),
+        ("silu", whole.try_silu()),
+        ("rsqrt", whole.try_rsqrt()),
+        ("mul", bools.try_powf(3.0)),
+        ("matmul", bools.try_matmul(&bools)),
+        ("cross_entropy", whole.try_cross_entropy(&DynTensor::zeros(&[1, 4], DType::I64), Default::default())),
+        ("neg", image(DType::U8).try_neg()),
+        ("bitnot", floats.try_not()),
+        ("add", image(DType::U8).try_add(300)),
+        ("div", whole.try_div(0.5)),
+        ("gt", whole.try_gt(0.5)),
+        (
+            "linear",
+            floats.try_linear(&DynTensor::ones(&[3, 4], DType::F32), Some(&DynTensor::ones(&[5, 1, 3], DType::F32))),
+        ),
+    ];
+    for (op, result) in errors {
+        assert_eq!(result.unwrap_err().op(), op);
+    }
+    assert_eq!(floats.gt(0.5).all_all().data::<bool>().unwrap(), [true]);
+    assert_eq!(whole.maximum(3).sum_all().data::<i32>().unwrap(), [12]);
+}
+
+#[test]
+fn an_error_names_the_op_that_was_called() {
+    const MANY: usize = 1 << 40;
+    let x = square();
+    let errors = [
+        ("to_dim", x.try_to_dim::<Dim1>().map(|_| ())),
+        ("stack", Tensor::try_stack(&[&x, &x], 9).map(|_| ())),
+        ("split_every", x.try_split_every(0, 0).map(|_| ())),
+        ("linspace", Tensor::<f32, _>::try_linspace(0.0, 1.0, usize::MAX).map(|_| ())),
+        ("randn", Tensor::<f32, _>::try_randn([MANY, MANY]).map(|_| ())),
+        ("randint", Tensor::<u8, _>::try_randint([MANY, MANY], 0, 3).map(|_| ())),
+        ("bernoulli", Tensor::try_bernoulli([MANY, MANY], 0.5).map(|_| ())),
+        ("zeros", Tensor::<f32>::try_zeros_dyn(&[MANY, MANY]).map(|_| ())),
+    ];
+    for (op, result) in errors {
+        assert_eq!(result.unwrap_err().op(), op);
+    }
+}
+
+#[test]
+fn reading_a_view_computes_what_it_looks_at_once() -> zither::Result<()> {
+    let x = square() * 2.0;
+    let y = x.t();
+    assert_eq!(y.data()?[1], 8.0);
+    assert!(x.is_realized() && y.is_realized());
+    let constant = Tensor::<f32, _>::zeros([1, 1 << 20]);
+    assert_eq!(constant.i((.., 5..7)).data()?, [0.0; 2]);
+    assert!(!constant.is_realized(), "a constant needs no memory");
+    Ok(())
+}
+
+#[test]
+fn mul_add_broadcasts() -> zither::Result<()> {
+    let (a, b) = (Tensor::new([1.0f32, 2.0]).into_dyn(), Tensor::new([[3.0f32, 4.0]]).into_dyn());
+    assert_eq!(a.mul_add(&b, &a).shape(), [1, 2]);
+    assert_eq!(a.mul_add(&b, &a).data()?, [4.0, 10.0]);
+    Ok(())
 }

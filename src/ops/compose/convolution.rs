@@ -4,6 +4,7 @@ use super::movement::unfold;
 use crate::dtype::Literal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, ReduceKind, Window};
+use crate::ops::record::Dtypes;
 use crate::shape::Shape;
 use smallvec::SmallVec;
 
@@ -128,6 +129,13 @@ fn check_sliding(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Res
 
 fn check(op: &str, x: &Node, weight: &Node, bias: Option<&Node>, spatial: usize, groups: usize) -> Result<()> {
     let clash = |message: String| Error::new(ErrorKind::Shape, op, message).operands(x.at(), weight.at());
+    Dtypes::Numeric.check(op, x)?;
+    for (what, parameter) in [("weight", Some(weight)), ("bias", bias)] {
+        if let Some(parameter) = parameter.filter(|parameter| parameter.dtype() != x.dtype()) {
+            let message = format!("the input is {}, the {what} {}: cast one", x.dtype(), parameter.dtype());
+            return Err(Error::new(ErrorKind::DType, op, message).operands(x.at(), parameter.at()));
+        }
+    }
     if x.rank() != spatial + 2 || weight.rank() != spatial + 2 {
         return Err(clash(format!(
             "input {:?} and weight {:?} must have rank {}: [samples, channels, ..] and [outputs, channels / groups, ..]",

@@ -5,6 +5,7 @@ use super::reduction;
 use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, ReduceKind};
+use crate::ops::record::Dtypes;
 use crate::shape::Shape;
 
 /// What becomes of the losses of single samples.
@@ -53,7 +54,7 @@ pub(crate) fn cross_entropy(logits: &Node, target: &Node, settings: CrossEntropy
         let message = format!("class numbers are integers, the target is {}: cast it", target.dtype());
         return Err(Error::new(ErrorKind::DType, op, message).made_at("target", target.at()));
     }
-    reduction::need_float(op, logits)?;
+    Dtypes::Float.check(op, logits)?;
     if !(0.0..=1.0).contains(&settings.label_smoothing) {
         let message = format!("label_smoothing is {}: use 0 to 1", settings.label_smoothing);
         return Err(Error::new(ErrorKind::Value, op, message).made_at("logits", logits.at()));

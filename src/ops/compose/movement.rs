@@ -105,7 +105,7 @@ pub(crate) fn broadcast_as(op: &str, x: &Node, shape: &[usize]) -> Result<Node> 
 
 /// A new axis of size 1 before `axis` (from `-rank - 1` to `rank`).
 #[track_caller]
-pub(crate) fn unsqueeze(x: &Node, axis: isize) -> Result<Node> {
+pub(crate) fn unsqueeze(op: &str, x: &Node, axis: isize) -> Result<Node> {
     let places = x.rank() as isize + 1;
     if !(-places..places).contains(&axis) {
         let message = format!(
@@ -114,7 +114,7 @@ pub(crate) fn unsqueeze(x: &Node, axis: isize) -> Result<Node> {
             -places,
             places - 1
         );
-        return Err(Error::new(ErrorKind::Axis, "unsqueeze", message).made_at("tensor", x.at()));
+        return Err(Error::new(ErrorKind::Axis, op, message).made_at("tensor", x.at()));
     }
     let mut shape = Shape::from_slice(x.shape());
     shape.insert(axis.rem_euclid(places) as usize, 1);

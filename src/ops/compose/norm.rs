@@ -3,6 +3,7 @@
 use super::reduction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, ReduceKind};
+use crate::ops::record::Dtypes;
 use crate::shape::normalize_axis;
 use smallvec::SmallVec;
 
@@ -32,7 +33,7 @@ pub(crate) fn log_softmax(x: &Node, axis: isize) -> Result<Node> {
 #[track_caller]
 fn shifted(op: &str, x: &Node, axis: isize) -> Result<Option<(Node, Node)>> {
     normalize_axis(op, axis, x.shape()).map_err(|error| error.made_at("tensor", x.at()))?;
-    reduction::need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
     if x.len() == 0 {
         return Ok(None);
     }
@@ -43,7 +44,7 @@ fn shifted(op: &str, x: &Node, axis: isize) -> Result<Option<(Node, Node)>> {
 
 /// The trailing axes a normalisation runs over, after checking that `x` ends in `shape`.
 fn trailing(op: &str, x: &Node, shape: &[usize]) -> Result<SmallVec<[isize; 6]>> {
-    reduction::need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
     if shape.is_empty() || !x.shape().ends_with(shape) {
         let message = format!("shape {:?} does not end in the normalised shape {shape:?}", x.shape());
         return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));

@@ -1,7 +1,7 @@
 //! Reductions composed from sum, product, maximum and minimum.
 
 use crate::dtype::{DType, Literal};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::graph::{Node, ReduceKind};
 use crate::ops;
 use crate::ops::record::Dtypes;
@@ -28,15 +28,6 @@ fn extent(x: &Node, axes: &[usize]) -> usize {
     len_of(&axes.iter().map(|&axis| x.shape()[axis]).collect::<Shape>())
 }
 
-/// An error unless the dtype is a float.
-pub(super) fn need_float(op: &str, x: &Node) -> Result<()> {
-    if x.dtype().is_float() {
-        return Ok(());
-    }
-    let message = format!("{} is not {}: cast it first", x.dtype(), Dtypes::Float.describe());
-    Err(Error::new(ErrorKind::DType, op, message).made_at("tensor", x.at()))
-}
-
 /// The node in the dtype that sums are kept in. A sum of 16-bit floats is a number they may not hold (65504 is the largest
 /// `f16`), though the mean is one: what has a sum inside is done in 32 bits and rounded at the end.
 #[track_caller]
@@ -56,7 +47,7 @@ pub(crate) fn reduce(op: &str, kind: ReduceKind, x: &Node, axes: AxesArg<'_>, ke
 /// The sum over the number of elements; NaN for none.
 #[track_caller]
 pub(crate) fn mean(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
-    need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
     let axes = resolve(op, x, axes)?;
     let sum = wide(x)?.reduce(op, ReduceKind::Sum, &signed(&axes), keepdim)?;
     (&sum / extent(x, &axes) as f64).cast(x.dtype())
@@ -65,7 +56,7 @@ pub(crate) fn mean(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Resu
 /// The mean squared distance from the mean, with `n - correction` in place of `n`.
 #[track_caller]
 pub(crate) fn var(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdim: bool) -> Result<Node> {
-    need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
     wide_var(op, &wide(x)?, axes, correction, keepdim)?.cast(x.dtype())
 }
 
@@ -88,7 +79,7 @@ fn wide_var(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdim: boo
 /// The square root of [`var`].
 #[track_caller]
 pub(crate) fn std(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdim: bool) -> Result<Node> {
-    need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
     wide_var(op, &wide(x)?, axes, correction, keepdim)?.sqrt().cast(x.dtype())
 }
 
@@ -103,7 +94,7 @@ pub(super) fn shift(op: &str, x: &Node, axes: &[isize]) -> Result<Node> {
 /// `ln Σ exp(x)`, without overflow.
 #[track_caller]
 pub(crate) fn logsumexp(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
-    need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
     let axes = resolve(op, x, axes)?;
     let signed_axes = signed(&axes);
     if extent(x, &axes) == 0 {

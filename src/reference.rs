@@ -4,7 +4,7 @@
 
 use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Node, Op, ReduceKind, topological};
+use crate::graph::{Lookup, Node, Op, ReduceKind, topological};
 use crate::ops::random;
 use crate::shape::{Read, Shape, View, index_to_position, len_of, ordinal_to_index, row_major_strides};
 use smallvec::SmallVec;
@@ -70,21 +70,21 @@ fn value(node: &Node, op: &Op, values: &HashMap<usize, Vec<Literal>>) -> Result<
         Op::Cast { input } => Ok(of(input).iter().map(|literal| literal.cast(node.dtype())).collect()),
         Op::Reduce { kind, input, axes, .. } => Ok(reduce(*kind, of(input), input, axes, node.len())),
         Op::Concat { inputs, axis } => Ok(concat(inputs, *axis, node.shape(), of)),
-        Op::Gather { name, input, index, axis } => indices(node.shape())
+        Op::Gather { lookup, input, index, axis } => indices(node.shape())
             .zip(of(index))
             .map(|(mut at, literal)| {
-                at[*axis] = wrap_index(*literal, input.shape()[*axis])
-                    .map_err(|at| index_out_of_range(name, at, input.shape()[*axis], node, &[input, index]))?;
+                at[*axis] = place(*lookup, *literal, input.shape()[*axis])
+                    .map_err(|at| index_out_of_range(*lookup, at, input.shape()[*axis], node, &[input, index]))?;
                 Ok(of(input)[position(&at, input.shape())])
             })
             .collect(),
-        Op::ScatterAdd { index, source, axis } => {
+        Op::ScatterAdd { lookup, index, source, axis } => {
             let mut out = vec![Literal::zero(node.dtype()); node.len()];
             for (k, mut at) in indices(source.shape()).enumerate() {
-                at[*axis] = wrap_index(of(index)[k], node.shape()[*axis])
-                    .map_err(|at| index_out_of_range("scatter_add", at, node.shape()[*axis], node, &[]))?;
-                let place = &mut out[position(&at, node.shape())];
-                *place = crate::ops::ADD.apply(&[*place, of(source)[k]]).expect("a sum has no fault");
+                at[*axis] = place(*lookup, of(index)[k], node.shape()[*axis])
+                    .map_err(|at| index_out_of_range(*lookup, at, node.shape()[*axis], node, &[]))?;
+                let sum = &mut out[position(&at, node.shape())];
+                *sum = crate::ops::ADD.apply(&[*sum, of(source)[k]]).expect("a sum has no fault");
             }
             Ok(out)
         }
@@ -161,17 +161,17 @@ fn concat<'a>(inputs: &[Node], axis: usize, shape: &[usize], of: impl Fn(&Node) 
     indices(shape).map(element).collect()
 }
 
-/// An index below zero counts from the end; one outside is given back as the error.
-fn wrap_index(literal: Literal, size: usize) -> Result<usize, i64> {
-    let index = literal.to_integer().expect("an index is an integer");
-    let wrapped = if index < 0 { index + size as i128 } else { index };
-    usize::try_from(wrapped).ok().filter(|&k| k < size).ok_or(index as i64)
+/// The place on an axis that a number of an index names, or the number.
+fn place(lookup: Lookup, literal: Literal, size: usize) -> Result<usize, i64> {
+    let at = literal.to_integer().expect("an index is an integer") as i64;
+    lookup.place(at, size).ok_or(at)
 }
 
 /// The error of a run that met an index outside its axis; `operands` are the tensor and the index, where they are known.
-pub(crate) fn index_out_of_range(op: &str, index: i64, size: usize, node: &Node, operands: &[&Node]) -> Error {
-    let message = format!("index {index} is out of range for an axis of {size}: use -{size} to {}", size as i64 - 1);
-    let error = Error::new(ErrorKind::Index, op, message).made_at("result", node.at());
+pub(crate) fn index_out_of_range(lookup: Lookup, index: i64, size: usize, node: &Node, operands: &[&Node]) -> Error {
+    let first = if lookup.from_end { format!("-{size}") } else { "0".to_string() };
+    let message = format!("index {index} is out of range for an axis of {size}: use {first} to {}", size as i64 - 1);
+    let error = Error::new(ErrorKind::Index, lookup.name, message).made_at("result", node.at());
     ["tensor", "index"]
         .iter()
         .zip(operands)

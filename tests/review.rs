@@ -287,3 +287,24 @@ fn mul_add_broadcasts() -> zither::Result<()> {
     assert_eq!(a.mul_add(&b, &a).data()?, [4.0, 10.0]);
     Ok(())
 }
+
+#[test]
+fn a_label_below_zero_is_no_class() -> zither::Result<()> {
+    let logits = square().set_requires_grad(true);
+    let text = "cross_entropy: index -1 is out of range for an axis of 4: use 0 to 3";
+    let loss = logits.cross_entropy(&Tensor::new([0i64, 1, -1, 2]));
+    assert!(loss.item().unwrap_err().to_string().starts_with(text));
+    loss.backward();
+    assert!(logits.grad().unwrap().data().unwrap_err().to_string().starts_with(text), "nor in the gradient");
+    assert!(logits.cross_entropy(&Tensor::new([0, 1, u64::MAX, 2])).item().is_err());
+    let options = CrossEntropyOptions { ignore_index: -1, ..CrossEntropyOptions::default() };
+    assert!(logits.cross_entropy_with(&Tensor::new([0i64, 1, -1, 2]), options).item()?.is_finite());
+    Ok(())
+}
+
+#[test]
+fn an_unsigned_index_does_not_count_from_the_end() {
+    let x = Tensor::new([1.0f32, 2.0]);
+    let error = x.index_select(0, &Tensor::new([u64::MAX])).data().unwrap_err();
+    assert_eq!((error.kind(), error.op()), (ErrorKind::Index, "index_select"));
+}

@@ -4,7 +4,7 @@ use super::reduce;
 use crate::dtype::Literal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::build::whole_ranges;
-use crate::graph::{Axes, Movement, Node, Op, ReduceKind, SliceRange};
+use crate::graph::{Axes, Lookup, Movement, Node, Op, ReduceKind, SliceRange};
 use crate::ops::{Grad, Primitive, Takes};
 use crate::shape::Shape;
 use smallvec::SmallVec;
@@ -50,8 +50,8 @@ pub(super) fn pull_back(node: &Node, op: &Op, g: &Node, wants: &dyn Fn(&Node) ->
             }
             Ok(grads)
         }
-        Rule::Gather(axis) => single(g.scatter_add(&inputs[1], axis, inputs[0].shape())?),
-        Rule::ScatterAdd(axis) => Ok(vec![(inputs[1].clone(), g.gather("scatter_add", &inputs[0], axis)?)]),
+        Rule::Gather(lookup, axis) => single(g.scatter_add(lookup, &inputs[1], axis, inputs[0].shape())?),
+        Rule::ScatterAdd(lookup, axis) => Ok(vec![(inputs[1].clone(), g.gather_by(lookup, &inputs[0], axis)?)]),
     }
 }
 
@@ -65,8 +65,8 @@ enum Rule {
     Cast,
     Reduce(ReduceKind, Axes),
     Concat(usize),
-    Gather(usize),
-    ScatterAdd(usize),
+    Gather(Lookup, usize),
+    ScatterAdd(Lookup, usize),
 }
 
 impl Rule {
@@ -80,8 +80,8 @@ impl Rule {
             Op::Cast { .. } => Rule::Cast,
             Op::Reduce { kind, axes, .. } => Rule::Reduce(*kind, axes.clone()),
             Op::Concat { axis, .. } => Rule::Concat(*axis),
-            Op::Gather { axis, .. } => Rule::Gather(*axis),
-            Op::ScatterAdd { axis, .. } => Rule::ScatterAdd(*axis),
+            Op::Gather { lookup, axis, .. } => Rule::Gather(*lookup, *axis),
+            Op::ScatterAdd { lookup, axis, .. } => Rule::ScatterAdd(*lookup, *axis),
         }
     }
 }

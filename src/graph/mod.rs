@@ -15,7 +15,7 @@ mod tests;
 
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
 pub(crate) use node::{Cut, Identity, NOT_FLOAT, Node};
-pub(crate) use op::{Op, ReduceKind};
+pub(crate) use op::{Lookup, Op, ReduceKind};
 pub(crate) use print::listing;
 pub(crate) use replace::replace;
 pub(crate) use scope::{Origin, Pause, is_recording};

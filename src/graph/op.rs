@@ -33,13 +33,30 @@ pub(crate) enum Op {
     Concat { inputs: Vec<Node>, axis: usize },
     /// `out[.., j, ..] = input[.., index[.., j, ..], ..]` along `axis`; `index` has the shape of the result.
     /// `name` is the op the user called.
-    Gather { name: &'static str, input: Node, index: Node, axis: usize },
+    Gather { lookup: Lookup, input: Node, index: Node, axis: usize },
     /// Zeros of the node's shape, with `source` added at `index` along `axis`; `index` has the shape of `source`.
-    ScatterAdd { index: Node, source: Node, axis: usize },
+    ScatterAdd { lookup: Lookup, index: Node, source: Node, axis: usize },
     /// The result of a Rust closure over `inputs`: its value is known, its derivative is not.
     Closure { name: &'static str, inputs: Vec<Node> },
     /// The result is in the buffer, and what led to it has been let go.
     Executed,
+}
+
+/// How the numbers of an index tensor are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lookup {
+    /// The op that users called, for messages.
+    pub(crate) name: &'static str,
+    /// Numbers below zero count from the end. Class numbers do not.
+    pub(crate) from_end: bool,
+}
+
+impl Lookup {
+    /// The place that `at` names on an axis of `size`; `None` outside it.
+    pub(crate) fn place(self, at: i64, size: usize) -> Option<usize> {
+        let place = if at < 0 && self.from_end { at.wrapping_add(size as i64) } else { at };
+        usize::try_from(place).ok().filter(|&place| place < size)
+    }
 }
 
 /// The reductions that are primitives.

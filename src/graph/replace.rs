@@ -2,7 +2,7 @@
 
 use super::movement::{Movement, Vjp};
 use super::node::Node;
-use super::op::Op;
+use super::op::{Lookup, Op};
 use super::scope::Origin;
 use super::walk::topological;
 use crate::error::Result;
@@ -40,8 +40,8 @@ enum Recipe {
     Cast,
     Reduce(super::ReduceKind, Vec<isize>, bool),
     Concat(isize),
-    Gather(&'static str, usize),
-    ScatterAdd(usize),
+    Gather(Lookup, usize),
+    ScatterAdd(Lookup, usize),
 }
 
 /// A node like `node`, on other inputs.
@@ -59,8 +59,8 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
             Recipe::Reduce(*kind, axes.iter().map(|&axis| axis as isize).collect(), *keepdim)
         }
         Op::Concat { axis, .. } => Recipe::Concat(*axis as isize),
-        Op::Gather { name, axis, .. } => Recipe::Gather(name, *axis),
-        Op::ScatterAdd { axis, .. } => Recipe::ScatterAdd(*axis),
+        Op::Gather { lookup, axis, .. } => Recipe::Gather(*lookup, *axis),
+        Op::ScatterAdd { lookup, axis, .. } => Recipe::ScatterAdd(*lookup, *axis),
     };
     let mut inputs = Vec::new();
     op.for_each_input(|input| inputs.push(new(input)));
@@ -80,7 +80,7 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
         Recipe::Cast => inputs[0].cast(node.dtype()),
         Recipe::Reduce(kind, axes, keepdim) => inputs[0].reduce(kind.name(), kind, &axes, keepdim),
         Recipe::Concat(axis) => Node::concat("concat", &inputs.iter().collect::<Vec<_>>(), axis),
-        Recipe::Gather(name, axis) => inputs[0].gather(name, &inputs[1], axis),
-        Recipe::ScatterAdd(axis) => inputs[1].scatter_add(&inputs[0], axis, node.shape()),
+        Recipe::Gather(lookup, axis) => inputs[0].gather_by(lookup, &inputs[1], axis),
+        Recipe::ScatterAdd(lookup, axis) => inputs[1].scatter_add(lookup, &inputs[0], axis, node.shape()),
     }
 }

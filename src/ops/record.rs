@@ -148,6 +148,11 @@ pub(crate) enum Grad {
 }
 
 impl Primitive {
+    /// The name of what users write for it: both divisions are `/`.
+    pub(crate) fn written(&self) -> &'static str {
+        if self.name == super::IDIV.name { super::DIV.name } else { self.name }
+    }
+
     /// The result of the primitive on single values, by its record; `None` is a fault (an integer divided by zero).
     pub(crate) fn apply(&self, operands: &[Literal]) -> Option<Literal> {
         let last = operands[operands.len() - 1].dtype();

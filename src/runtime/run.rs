@@ -70,8 +70,12 @@ fn run_kernel(kernel: &Kernel, reads: &[Buffer]) -> Result<Buffer> {
             run_map_reduce(map_reduce, &kernel.node, reads)?.map_err(|fault| describe(fault, kernel))
         }
         Work::Concat { parts, axis } => structural::concat(&kernel.node, parts, *axis, reads),
-        Work::Gather { input, index, axis } => structural::gather(&kernel.node, input, index, *axis, reads),
-        Work::ScatterAdd { index, source, axis } => structural::scatter_add(&kernel.node, index, source, *axis, reads),
+        Work::Gather { lookup, input, index, axis } => {
+            structural::gather(&kernel.node, *lookup, input, index, *axis, reads)
+        }
+        Work::ScatterAdd { lookup, index, source, axis } => {
+            structural::scatter_add(&kernel.node, *lookup, index, source, *axis, reads)
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::threads::parallel;
 use crate::dtype::{DType, NumericDType, TensorDType, bf16, f16, with_dtype};
 use crate::error::Result;
-use crate::graph::{Node, Op};
+use crate::graph::{Lookup, Node};
 use crate::memory::{Buffer, no_memory};
 use crate::reference::index_out_of_range;
 use crate::schedule::Operand;
@@ -32,12 +32,20 @@ fn concat_typed<T: TensorDType>(node: &Node, parts: &[Operand], axis: usize, rea
 }
 
 /// `out[.., j, ..] = input[.., index[.., j, ..], ..]`.
-pub(super) fn gather(node: &Node, input: &Operand, index: &Operand, axis: usize, reads: &[Buffer]) -> Result<Buffer> {
-    with_dtype!(node.dtype(), T => gather_typed::<T>(node, input, index, axis, reads))
+pub(super) fn gather(
+    node: &Node,
+    lookup: Lookup,
+    input: &Operand,
+    index: &Operand,
+    axis: usize,
+    reads: &[Buffer],
+) -> Result<Buffer> {
+    with_dtype!(node.dtype(), T => gather_typed::<T>(node, lookup, input, index, axis, reads))
 }
 
 fn gather_typed<T: TensorDType>(
     node: &Node,
+    lookup: Lookup,
     input: &Operand,
     index: &Operand,
     axis: usize,
@@ -56,13 +64,13 @@ fn gather_typed<T: TensorDType>(
             let mut odometer = Odometer::new(node.shape(), range.start);
             for k in range {
                 let at = index.get(&odometer.index, k);
-                let Some(wrapped) = wrap(at, size) else {
+                let Some(place) = lookup.place(at, size) else {
                     // Of several the first in order is named, whichever thread came first.
                     let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
                     *wrong = Some(wrong.map_or((k, at), |other| other.min((k, at))));
                     return;
                 };
-                let kept = std::mem::replace(&mut odometer.index[axis], wrapped);
+                let kept = std::mem::replace(&mut odometer.index[axis], place);
                 let value = input.at(&odometer.index);
                 odometer.index[axis] = kept;
                 // SAFETY: k < len, each k belongs to one part, and `parallel` joins before `out` is used again.
@@ -75,9 +83,8 @@ fn gather_typed<T: TensorDType>(
     match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
         None => Ok(out),
         Some((_, at)) => {
-            let name = node.with_op(|op| if let Op::Gather { name, .. } = op { name } else { op.name() });
             let inputs = node.inputs();
-            Err(index_out_of_range(name, at, size, node, &inputs.iter().collect::<Vec<_>>()))
+            Err(index_out_of_range(lookup, at, size, node, &inputs.iter().collect::<Vec<_>>()))
         }
     }
 }
@@ -85,15 +92,10 @@ fn gather_typed<T: TensorDType>(
 /// How many elements one thread gathers at a time.
 const PART: usize = 1 << 14;
 
-/// An index below zero counts from the end; `None` outside the axis.
-fn wrap(at: i64, size: usize) -> Option<usize> {
-    let wrapped = if at < 0 { at.wrapping_add(size as i64) } else { at };
-    usize::try_from(wrapped).ok().filter(|&place| place < size)
-}
-
 /// Zeros, with `source` added at `index`. One thread, in order: the same sum every time.
 pub(super) fn scatter_add(
     node: &Node,
+    lookup: Lookup,
     index: &Operand,
     source: &Operand,
     axis: usize,
@@ -101,18 +103,18 @@ pub(super) fn scatter_add(
 ) -> Result<Buffer> {
     match node.dtype() {
         // Sixteen-bit floats are added in 32 bits and rounded once.
-        DType::F16 => scatter_add_as::<f16, f32>(node, index, source, axis, reads),
-        DType::BF16 => scatter_add_as::<bf16, f32>(node, index, source, axis, reads),
-        DType::F32 => scatter_add_as::<f32, f32>(node, index, source, axis, reads),
-        DType::F64 => scatter_add_as::<f64, f64>(node, index, source, axis, reads),
-        DType::I8 => scatter_add_as::<i8, i8>(node, index, source, axis, reads),
-        DType::I16 => scatter_add_as::<i16, i16>(node, index, source, axis, reads),
-        DType::I32 => scatter_add_as::<i32, i32>(node, index, source, axis, reads),
-        DType::I64 => scatter_add_as::<i64, i64>(node, index, source, axis, reads),
-        DType::U8 => scatter_add_as::<u8, u8>(node, index, source, axis, reads),
-        DType::U16 => scatter_add_as::<u16, u16>(node, index, source, axis, reads),
-        DType::U32 => scatter_add_as::<u32, u32>(node, index, source, axis, reads),
-        DType::U64 => scatter_add_as::<u64, u64>(node, index, source, axis, reads),
+        DType::F16 => scatter_add_as::<f16, f32>(node, lookup, index, source, axis, reads),
+        DType::BF16 => scatter_add_as::<bf16, f32>(node, lookup, index, source, axis, reads),
+        DType::F32 => scatter_add_as::<f32, f32>(node, lookup, index, source, axis, reads),
+        DType::F64 => scatter_add_as::<f64, f64>(node, lookup, index, source, axis, reads),
+        DType::I8 => scatter_add_as::<i8, i8>(node, lookup, index, source, axis, reads),
+        DType::I16 => scatter_add_as::<i16, i16>(node, lookup, index, source, axis, reads),
+        DType::I32 => scatter_add_as::<i32, i32>(node, lookup, index, source, axis, reads),
+        DType::I64 => scatter_add_as::<i64, i64>(node, lookup, index, source, axis, reads),
+        DType::U8 => scatter_add_as::<u8, u8>(node, lookup, index, source, axis, reads),
+        DType::U16 => scatter_add_as::<u16, u16>(node, lookup, index, source, axis, reads),
+        DType::U32 => scatter_add_as::<u32, u32>(node, lookup, index, source, axis, reads),
+        DType::U64 => scatter_add_as::<u64, u64>(node, lookup, index, source, axis, reads),
         DType::Bool => unreachable!("a sum of bools is refused when it is asked for"),
     }
 }
@@ -155,6 +157,7 @@ totals! {
 
 fn scatter_add_as<T: TensorDType, S: Total<T>>(
     node: &Node,
+    lookup: Lookup,
     index: &Operand,
     source: &Operand,
     axis: usize,
@@ -170,8 +173,8 @@ fn scatter_add_as<T: TensorDType, S: Total<T>>(
     let mut odometer = Odometer::new(&shape, 0);
     for k in 0..len_of(&shape) {
         let at = index.get(&odometer.index, k);
-        let wrapped = wrap(at, size).ok_or_else(|| index_out_of_range("scatter_add", at, size, node, &[]))?;
-        let kept = std::mem::replace(&mut odometer.index[axis], wrapped);
+        let place = lookup.place(at, size).ok_or_else(|| index_out_of_range(lookup, at, size, node, &[]))?;
+        let kept = std::mem::replace(&mut odometer.index[axis], place);
         let total = &mut totals[index_to_position(&odometer.index, &strides) as usize];
         odometer.index[axis] = kept;
         *total = total.plus(source.get(&odometer.index, k));

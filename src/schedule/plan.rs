@@ -3,7 +3,7 @@
 use super::expression::{Expression, Step};
 use super::snapshot::Snapshot;
 use crate::dtype::DType;
-use crate::graph::{Node, Op, ReduceKind};
+use crate::graph::{Lookup, Node, Op, ReduceKind};
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
@@ -35,11 +35,13 @@ pub(crate) enum Work {
         axis: usize,
     },
     Gather {
+        lookup: Lookup,
         input: Operand,
         index: Operand,
         axis: usize,
     },
     ScatterAdd {
+        lookup: Lookup,
         index: Operand,
         source: Operand,
         axis: usize,
@@ -91,12 +93,15 @@ pub(super) fn kernel(node: &Node, snapshot: &Snapshot, stored: &HashSet<usize>) 
         Op::Concat { inputs, axis } => {
             Work::Concat { parts: inputs.iter().map(|input| reads.operand(input)).collect(), axis: *axis }
         }
-        Op::Gather { input, index, axis, .. } => {
-            Work::Gather { input: reads.operand(input), index: reads.operand(index), axis: *axis }
+        Op::Gather { lookup, input, index, axis } => {
+            Work::Gather { lookup: *lookup, input: reads.operand(input), index: reads.operand(index), axis: *axis }
         }
-        Op::ScatterAdd { index, source, axis } => {
-            Work::ScatterAdd { index: reads.operand(index), source: reads.operand(source), axis: *axis }
-        }
+        Op::ScatterAdd { lookup, index, source, axis } => Work::ScatterAdd {
+            lookup: *lookup,
+            index: reads.operand(index),
+            source: reads.operand(source),
+            axis: *axis,
+        },
         op @ (Op::Buffer | Op::Input | Op::View { .. } | Op::Closure { .. } | Op::Executed) => {
             unreachable!("{} has its numbers, or is no work", op.name())
         }

@@ -59,12 +59,6 @@ impl DynOperand for &DynTensor {
     }
 }
 
-impl DynOperand for DynTensor {
-    fn operand(&self, _: &str, _: &Beside<'_>) -> Result<OperandNode> {
-        Ok(OperandNode(self.node().clone()))
-    }
-}
-
 macro_rules! numbers {
     ($($number:ident $kind:ident;)*) => {$(
         impl DynOperand for $number {

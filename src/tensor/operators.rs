@@ -5,7 +5,6 @@ use super::{BroadcastWith, Dimension, DynOperand, DynTensor, Tensor};
 use crate::dtype::{BitDType, DType, IntegerDType, NumericDType, SignedDType, TensorDType, bf16, f16};
 use crate::error::{OrRaise, Result};
 use crate::graph::Node;
-use crate::ops::compose::scalar;
 use crate::ops::{self, Primitive};
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
@@ -168,11 +167,26 @@ macro_rules! dynamic_operator {
             #[track_caller]
             pub fn $try_method(&self, other: impl DynOperand) -> Result<DynTensor> {
                 let primitive = $primitive(self.dtype());
-                let other = other.operand(scalar::written(primitive), &Beside(self.node()))?;
+                let other = other.operand(primitive.written(), &Beside(self.node()))?;
                 Ok(DynTensor::wrap(Node::map(primitive, &[self.node(), &other.0])?))
             }
         }
-        dynamic_operator!(@beside $trait $method $try_method [DynTensor] [&DynTensor] [f64] [i64]);
+        dynamic_operator!(@beside $trait $method $try_method [&DynTensor] [f64] [i64]);
+
+        impl $trait<DynTensor> for DynTensor {
+            type Output = DynTensor;
+            #[track_caller]
+            fn $method(self, other: DynTensor) -> DynTensor {
+                self.$try_method(&other).or_raise()
+            }
+        }
+        impl $trait<DynTensor> for &DynTensor {
+            type Output = DynTensor;
+            #[track_caller]
+            fn $method(self, other: DynTensor) -> DynTensor {
+                self.$try_method(&other).or_raise()
+            }
+        }
     )*};
     (@beside $trait:ident $method:ident $try_method:ident $([$right:ty])*) => {$(
         impl $trait<$right> for DynTensor {

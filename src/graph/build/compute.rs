@@ -1,10 +1,10 @@
 //! Nodes that compute: maps, casts, reductions, concatenation, gathering.
 
-use crate::dtype::DType;
+use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::node::Flow;
 use crate::graph::op::reduced_shape;
-use crate::graph::{Node, Op, ReduceKind};
+use crate::graph::{Lookup, Node, Op, ReduceKind};
 use crate::ops::{Grad, Primitive, Takes};
 use crate::shape::{Shape, broadcast_shapes, element_count, normalize_axes, normalize_axis};
 use smallvec::SmallVec;
@@ -111,7 +111,14 @@ impl Node {
 
     /// `out[.., j, ..] = self[.., index[.., j, ..], ..]` along `axis`. Indices below zero count from the end.
     #[track_caller]
-    pub(crate) fn gather(&self, op: &'static str, index: &Node, axis: usize) -> Result<Node> {
+    pub(crate) fn gather(&self, name: &'static str, index: &Node, axis: usize) -> Result<Node> {
+        self.gather_by(Lookup { name, from_end: true }, index, axis)
+    }
+
+    /// [`Node::gather`] with the numbers of the index meant in a given way.
+    #[track_caller]
+    pub(crate) fn gather_by(&self, lookup: Lookup, index: &Node, axis: usize) -> Result<Node> {
+        let op = lookup.name;
         if !index.dtype().is_integer() {
             let message = format!("an index is an integer tensor, this one is {}: cast it", index.dtype());
             return Err(Error::new(ErrorKind::DType, op, message).made_at("index", index.at()));
@@ -132,16 +139,22 @@ impl Node {
         }
         element_count(op, index.shape(), self.dtype())?;
         let shape = Shape::from_slice(index.shape());
-        let gather = Op::Gather { name: op, input: self.clone(), index: index.cast(DType::I64)?, axis };
+        // What no i64 holds is outside every axis, and must not come back as a number below zero.
+        let most = Literal::U64(i64::MAX as u64);
+        let index = match index.dtype() {
+            DType::U64 => Node::map(&crate::ops::MINIMUM, &[index, &Node::full(index.shape(), most)?])?,
+            _ => index.clone(),
+        };
+        let gather = Op::Gather { lookup, input: self.clone(), index: index.cast(DType::I64)?, axis };
         Ok(Node::new(gather, shape, self.dtype()))
     }
 
     /// Zeros of `shape` with `self` added at `index` along `axis`: the adjoint of [`Node::gather`].
     #[track_caller]
-    pub(crate) fn scatter_add(&self, index: &Node, axis: usize, shape: &[usize]) -> Result<Node> {
+    pub(crate) fn scatter_add(&self, lookup: Lookup, index: &Node, axis: usize, shape: &[usize]) -> Result<Node> {
         debug_assert!(index.dtype() == DType::I64 && index.shape() == self.shape());
         element_count("scatter_add", shape, self.dtype())?;
-        let op = Op::ScatterAdd { index: index.clone(), source: self.clone(), axis };
+        let op = Op::ScatterAdd { lookup, index: index.clone(), source: self.clone(), axis };
         Ok(Node::new(op, Shape::from_slice(shape), self.dtype()))
     }
 }

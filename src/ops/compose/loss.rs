@@ -4,7 +4,7 @@ use super::norm::log_softmax;
 use super::reduction;
 use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Node, ReduceKind};
+use crate::graph::{Lookup, Node, ReduceKind};
 use crate::ops::record::Dtypes;
 use crate::shape::Shape;
 
@@ -76,9 +76,10 @@ pub(crate) fn cross_entropy(logits: &Node, target: &Node, settings: CrossEntropy
     let counted = target.ne(&Node::full(&samples, Literal::I64(settings.ignore_index))?);
     // An ignored label may be no class at all: look up class 0 in its place.
     let label = target.keep_where(&counted);
+    let lookup = Lookup { name: op, from_end: false };
     let mut along = samples.clone();
     along.insert(axis, 1);
-    let picked = log_probability.gather(op, &label.reshaped(&along), axis)?.reshaped(&samples);
+    let picked = log_probability.gather_by(lookup, &label.reshaped(&along), axis)?.reshaped(&samples);
     let mut losses = -&picked;
     if settings.label_smoothing != 0.0 {
         let even = log_probability.reduce(op, ReduceKind::Sum, &[axis as isize], false)?;

@@ -33,15 +33,10 @@ impl Number {
     }
 }
 
-/// The name of what users write for a primitive: both divisions are `/`.
-pub(crate) fn written(primitive: &ops::Primitive) -> &'static str {
-    if primitive.name == ops::IDIV.name { ops::DIV.name } else { primitive.name }
-}
-
 /// A primitive on a tensor and a number.
 #[track_caller]
 pub(crate) fn with_scalar(primitive: &'static ops::Primitive, x: &Node, number: Number) -> Result<Node> {
-    Node::map(primitive, &[x, &Node::full(x.shape(), number.beside(written(primitive), x)?)?])
+    Node::map(primitive, &[x, &Node::full(x.shape(), number.beside(primitive.written(), x)?)?])
 }
 
 /// `min(max(x, low), high)`; where `low > high` the result is `high`. NaN stays.

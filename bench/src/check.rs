@@ -104,3 +104,36 @@ fn index_of<const N: usize>(flat: usize, shape: [usize; N]) -> Index<N> {
     }
     index
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_element_a_nan_and_a_wrong_shape_are_found() {
+        let x = Tensor::new([[1.0f32, 2.0], [3.0, 4.0]]);
+        let plain = |[i, j]: Index<2>| (2 * i + j + 1) as f64;
+        assert!(near("x", &x, [2, 2], |at| Near::exact(plain(at))).is_ok());
+        assert!(near("x", &x, [4, 1], |at| Near::exact(plain(at))).is_err());
+        let off = near("x", &(&x + 1e-5), [2, 2], |at| Near::new(plain(at), plain(at))).unwrap_err();
+        assert!(off.to_string().starts_with("x, element [0, 0] is wrong: 1.00001"), "{off}");
+        assert!(Near::new(0.0, 1.0).check("y", f32::NAN).is_err());
+    }
+
+    #[test]
+    fn a_sum_may_be_off_by_roundings_of_its_terms_only() {
+        let near = Near::sum([1e6, -1e6, 1.0].into_iter());
+        assert!(near.check("sum", 1.5f32).is_ok());
+        assert!(near.check("sum", 10.0f32).is_err());
+        assert!(near.check("sum", 1.000_001f64).is_err());
+    }
+
+    #[test]
+    fn samples_lie_inside_and_reach_both_ends() {
+        assert_eq!(samples(3).collect::<Vec<_>>(), [0, 1, 2]);
+        let large: Vec<usize> = samples(1 << 24).collect();
+        assert_eq!((large.len(), large[0], large[1]), (SAMPLES, 0, (1 << 24) - 1));
+        assert!(large.iter().all(|&k| k < 1 << 24));
+        assert!((0..16).all(|part| large.iter().any(|&k| k >> 20 == part)));
+    }
+}

@@ -6,7 +6,7 @@ use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, Op, ReduceKind, topological};
 use crate::ops::random;
-use crate::shape::{Read, Shape, View, index_to_position, ordinal_to_index, row_major_strides};
+use crate::shape::{Read, Shape, View, index_to_position, len_of, ordinal_to_index, row_major_strides};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ pub(crate) fn evaluate(node: &Node) -> Result<Vec<Literal>> {
 /// Every index of a shape, row-major.
 fn indices(shape: &[usize]) -> impl Iterator<Item = Shape> {
     let shape = Shape::from_slice(shape);
-    (0..shape.iter().product()).map(move |ordinal| ordinal_to_index(ordinal, &shape))
+    (0..len_of(&shape)).map(move |ordinal| ordinal_to_index(ordinal, &shape))
 }
 
 fn position(index: &[usize], shape: &[usize]) -> usize {

@@ -5,11 +5,11 @@ use crate::ops::{Grad, Primitive, Takes};
 use smallvec::SmallVec;
 
 /// The inputs through which a small change of theirs changes the node.
-pub(super) fn of(node: &Node) -> SmallVec<[Node; 3]> {
+pub(super) fn of(node: &Node, op: &Op) -> SmallVec<[Node; 3]> {
     if !node.dtype().is_float() {
         return SmallVec::new();
     }
-    let mut inputs: SmallVec<[Node; 3]> = node.with_op(|op| match op {
+    let mut inputs: SmallVec<[Node; 3]> = match op {
         Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => SmallVec::new(),
         Op::View { movement: Movement::Detach { .. }, .. } => SmallVec::new(),
         Op::View { movement: Movement::Custom(vjp), .. } => vjp.inputs().into(),
@@ -24,7 +24,7 @@ pub(super) fn of(node: &Node) -> SmallVec<[Node; 3]> {
         Op::Concat { inputs, .. } | Op::Closure { inputs, .. } => inputs.iter().cloned().collect(),
         Op::Gather { input, .. } => SmallVec::from_elem(input.clone(), 1),
         Op::ScatterAdd { source, .. } => SmallVec::from_elem(source.clone(), 1),
-    });
+    };
     inputs.retain(|input| input.dtype().is_float());
     inputs
 }

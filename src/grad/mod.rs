@@ -5,16 +5,17 @@ mod reduce;
 mod vjp;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Cut, Node, Origin, topological};
+use crate::graph::{Cut, Identity, Node, Op, Origin, topological};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-/// The gradients of one request, by node.
-pub(crate) struct GradMap(HashMap<usize, Node>);
+/// The gradients of one request, by node. Whoever asks later may ask for a node that was made since.
+pub(crate) struct GradMap(HashMap<Identity, Node>);
 
 impl GradMap {
     /// The gradient of a node, if one reached it.
     pub(crate) fn get(&self, node: &Node) -> Option<&Node> {
-        self.0.get(&node.id())
+        self.0.get(&node.identity())
     }
 }
 
@@ -35,10 +36,9 @@ pub(crate) fn backward(output: &Node, seed: Node) -> Result<(GradMap, Vec<Node>)
         };
         return Err(error.made_at("tensor", output.at()));
     }
-    let order =
-        topological(std::slice::from_ref(output), |node| edges::of(node).into_iter().filter(Node::tracks).collect());
-    let grads = propagate(&order, output, seed, Node::tracks)?;
-    Ok((grads, order))
+    let tape = Tape::of(output, Node::tracks);
+    let grads = tape.propagate(output, seed, Node::tracks)?;
+    Ok((grads, tape.order))
 }
 
 /// The gradients of `Σ output · seed` with respect to `wanted`, whether or not they were said to require one.
@@ -50,11 +50,12 @@ pub(crate) fn gradients(output: &Node, seed: Node, wanted: &[Node]) -> Result<Ve
             return Err(Error::new(ErrorKind::Gradient, op, message).made_at(what, node.at()));
         }
     }
-    let order = topological(std::slice::from_ref(output), edges::of);
+    let tape = Tape::of(output, |_| true);
     let ids: HashSet<usize> = wanted.iter().map(Node::id).collect();
     let mut reaches = HashSet::new();
-    for node in &order {
-        if ids.contains(&node.id()) || edges::of(node).iter().any(|input| reaches.contains(&input.id())) {
+    for node in &tape.order {
+        if ids.contains(&node.id()) || edges::of(node, tape.op(node)).iter().any(|input| reaches.contains(&input.id()))
+        {
             reaches.insert(node.id());
         }
     }
@@ -63,26 +64,59 @@ pub(crate) fn gradients(output: &Node, seed: Node, wanted: &[Node]) -> Result<Ve
             return Err(missing(op, k, node, output));
         }
     }
-    let grads = propagate(&order, output, seed, |node| reaches.contains(&node.id()))?;
+    let grads = tape.propagate(output, seed, |node| reaches.contains(&node.id()))?;
     Ok(wanted.iter().map(|node| grads.get(node).expect("a reached node has a gradient").clone()).collect())
 }
 
-/// Carries gradients from `output` back through `order`, to the nodes for which `wants` holds.
-fn propagate(order: &[Node], output: &Node, seed: Node, wants: impl Fn(&Node) -> bool) -> Result<GradMap> {
-    let mut arrived: HashMap<usize, Vec<Node>> = HashMap::from([(output.id(), vec![seed])]);
-    let mut grads = HashMap::new();
-    for node in order.iter().rev().filter(|node| wants(node)) {
-        // Users come before what they use here, so everything that will arrive has arrived.
-        let Some(contributions) = arrived.remove(&node.id()) else { continue };
-        let _origin = Origin::set(node.at());
-        let grad = sum(contributions);
-        for (input, contribution) in combined(vjp::pull_back(node, &grad, &wants)?) {
-            debug_assert_eq!(input.shape(), contribution.shape(), "gradient of {}", node.with_op(|op| op.name()));
-            arrived.entry(input.id()).or_default().push(contribution);
-        }
-        grads.insert(node.id(), grad);
+/// What gradients pass on their way back, as it was when they set out: a reader on another thread may let go of ops meanwhile.
+struct Tape {
+    /// Inputs before users.
+    order: Vec<Node>,
+    ops: HashMap<usize, Arc<Op>>,
+}
+
+impl Tape {
+    /// Everything behind `output` that `follows` and a gradient passes to.
+    fn of(output: &Node, follows: impl Fn(&Node) -> bool) -> Tape {
+        let mut ops = HashMap::new();
+        let order = topological(std::slice::from_ref(output), |node| {
+            let op = node.op();
+            let mut behind = edges::of(node, &op);
+            behind.retain(|input| follows(input));
+            ops.insert(node.id(), op);
+            behind
+        });
+        Tape { order, ops }
     }
-    Ok(GradMap(grads))
+
+    fn op(&self, node: &Node) -> &Op {
+        &self.ops[&node.id()]
+    }
+
+    /// Carries gradients from `output` back to the nodes for which `wants` holds.
+    fn propagate(&self, output: &Node, seed: Node, wants: impl Fn(&Node) -> bool) -> Result<GradMap> {
+        // By receiver: what it was given, and by whom.
+        let mut arrived: HashMap<usize, Vec<(usize, Node)>> = HashMap::from([(output.id(), vec![(0, seed)])]);
+        let mut grads = HashMap::new();
+        for node in self.order.iter().rev().filter(|node| wants(node)) {
+            // Users come before what they use here, so everything that will arrive has arrived.
+            let Some(contributions) = arrived.remove(&node.id()) else { continue };
+            let _origin = Origin::set(node.at());
+            let grad = sum(contributions.into_iter().map(|(_, contribution)| contribution).collect());
+            for (input, contribution) in vjp::pull_back(node, self.op(node), &grad, &wants)? {
+                debug_assert_eq!(input.shape(), contribution.shape(), "gradient of {}", self.op(node).name());
+                let given = arrived.entry(input.id()).or_default();
+                match given.last_mut() {
+                    // What one node gives to the same input is added up first: in `x - x` the two cancel before anything
+                    // else is lost in them.
+                    Some((giver, sum)) if *giver == node.id() => *sum = &*sum + &contribution,
+                    _ => given.push((node.id(), contribution)),
+                }
+            }
+            grads.insert(node.identity(), grad);
+        }
+        Ok(GradMap(grads))
+    }
 }
 
 /// The sum of contributions, pairwise: many of them lose fewer digits than one after the other.
@@ -94,18 +128,6 @@ fn sum(mut contributions: Vec<Node>) -> Node {
     contributions.pop().expect("at least one contribution")
 }
 
-/// What one node gives to the same input, added up first: in `x - x` the two cancel before anything else is lost in them.
-fn combined(contributions: Vec<(Node, Node)>) -> Vec<(Node, Node)> {
-    let mut sums: Vec<(Node, Node)> = Vec::with_capacity(contributions.len());
-    for (input, contribution) in contributions {
-        match sums.iter_mut().find(|(other, _)| *other == input) {
-            Some((_, sum)) => *sum = &*sum + &contribution,
-            None => sums.push((input, contribution)),
-        }
-    }
-    sums
-}
-
 /// The error for a node no gradient reaches, naming what stood in the way if something did.
 fn missing(op: &str, k: usize, node: &Node, output: &Node) -> Error {
     // Walk every input, also those gradients do not pass, to tell "cut" from "not connected". Of several cuts the last
@@ -115,7 +137,7 @@ fn missing(op: &str, k: usize, node: &Node, output: &Node) -> Error {
     let mut cut = None;
     for other in order.iter().filter(|other| *other != node) {
         let reached = |input: &Node| reaches.contains(&input.id());
-        if edges::of(other).iter().any(reached) {
+        if edges::of(other, &other.op()).iter().any(reached) {
             reaches.insert(other.id());
         } else if other.inputs().iter().any(reached) {
             cut = Some(Cut { op: other.with_op(|op| op.name()), why: edges::why_none(other), at: other.at() });

@@ -10,9 +10,8 @@ use crate::shape::Shape;
 use smallvec::SmallVec;
 
 /// The gradients that a node with gradient `g` gives to those of its inputs that want one.
-pub(super) fn pull_back(node: &Node, g: &Node, wants: &dyn Fn(&Node) -> bool) -> Result<Vec<(Node, Node)>> {
-    let op = node.op();
-    let rule = Rule::of(&op);
+pub(super) fn pull_back(node: &Node, op: &Op, g: &Node, wants: &dyn Fn(&Node) -> bool) -> Result<Vec<(Node, Node)>> {
+    let rule = Rule::of(op);
     let mut inputs: SmallVec<[Node; 3]> = SmallVec::new();
     op.for_each_input(|input| inputs.push(input.clone()));
     let single = |grad: Node| Ok(vec![(inputs[0].clone(), grad)]);

@@ -14,7 +14,7 @@ mod walk;
 mod tests;
 
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
-pub(crate) use node::{Cut, NOT_FLOAT, Node};
+pub(crate) use node::{Cut, Identity, NOT_FLOAT, Node};
 pub(crate) use op::{Op, ReduceKind};
 pub(crate) use print::listing;
 pub(crate) use replace::replace;

@@ -31,6 +31,12 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// Windows along an axis of length `n`. Steps longer than the axis are all the same: they leave it at once.
+    pub(crate) fn new(axis: usize, n: usize, size: usize, step: usize, dilation: usize) -> Window {
+        let most = n.max(1);
+        Window { axis, n, size, step: step.min(most), dilation: dilation.min(most) }
+    }
+
     /// How many whole windows fit.
     pub(crate) fn count(&self) -> usize {
         let reach = self.size.saturating_sub(1).saturating_mul(self.dilation);

@@ -5,7 +5,7 @@ use super::op::Op;
 use super::scope;
 use crate::dtype::DType;
 use crate::memory::Buffer;
-use crate::shape::{Shape, View};
+use crate::shape::{Shape, View, len_of};
 use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,10 +71,39 @@ impl GradSlot {
         self.lock().clone()
     }
 
-    /// Replaces the gradient.
-    pub(crate) fn set(&self, value: Option<Node>) {
-        let old = std::mem::replace(&mut *self.lock(), value);
+    /// Adds to the gradient; several threads may do so at once.
+    #[track_caller]
+    pub(crate) fn add(&self, grad: &Node) {
+        let mut slot = self.lock();
+        let so_far = slot.take();
+        *slot = Some(match &so_far {
+            Some(so_far) => so_far + grad,
+            None => grad.clone(),
+        });
+    }
+
+    /// Forgets the gradient.
+    pub(crate) fn clear(&self) {
+        let old = self.lock().take();
         drop(old); // after the lock: dropping a graph may take long
+    }
+}
+
+/// Which node something belongs to, for longer than the node lives: it is never that of another.
+#[derive(Clone)]
+pub(crate) struct Identity(Weak<Inner>);
+
+impl PartialEq for Identity {
+    fn eq(&self, other: &Identity) -> bool {
+        Weak::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Identity {}
+
+impl std::hash::Hash for Identity {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        Weak::as_ptr(&self.0).hash(state);
     }
 }
 
@@ -131,7 +160,7 @@ impl Node {
     /// A node whose numbers are already here.
     #[track_caller]
     pub(crate) fn from_buffer(buffer: Buffer, shape: Shape) -> Node {
-        debug_assert_eq!(buffer.len(), shape.iter().product::<usize>());
+        debug_assert_eq!(buffer.len(), len_of(&shape));
         let at = scope::here();
         let dtype = buffer.dtype();
         Node::build(Op::Buffer, shape, dtype, at, None, Autograd::default(), Some(buffer))
@@ -218,7 +247,7 @@ impl Node {
 
     /// The number of elements.
     pub(crate) fn len(&self) -> usize {
-        self.0.shape.iter().product()
+        len_of(&self.0.shape)
     }
 
     /// The type of the elements.
@@ -272,6 +301,11 @@ impl Node {
     /// What stopped the gradient on the way to this node.
     pub(crate) fn cut(&self) -> Option<Cut> {
         self.0.autograd.cut
+    }
+
+    /// An identity that outlasts the node.
+    pub(crate) fn identity(&self) -> Identity {
+        Identity(Arc::downgrade(&self.0))
     }
 
     /// An identity that lasts as long as the node.
@@ -423,48 +457,39 @@ impl Drop for Inner {
 }
 
 thread_local! {
-    /// Nodes waiting to be dropped by the loop in [`drop_op`] further up this thread's stack; `None` when there is none.
-    static DOOMED: RefCell<Option<Vec<Node>>> = const { RefCell::new(None) };
+    /// Ops waiting to be dropped by the loop in [`drop_op`] further up this thread's stack; `None` when there is none.
+    static DOOMED: RefCell<Option<Vec<Arc<Op>>>> = const { RefCell::new(None) };
 }
 
 /// Drops an op and all that only it kept alive, with a list instead of recursion: graphs may be a million deep.
 ///
-/// The list belongs to the thread, so that a drop inside a drop (through a user's `GradFn`, say) joins it.
+/// The list belongs to the thread, so that a drop inside a drop (of an input, or of what a user's `GradFn` holds) joins it.
 fn drop_op(op: Arc<Op>) {
-    let mut nodes = Vec::new();
-    // Whoever else still looks at the op drops it later.
-    if let Some(mut op) = Arc::into_inner(op) {
-        op.take_nodes(&mut nodes);
-    }
-    if nodes.is_empty() {
-        return;
-    }
+    let mut op = Some(op);
     let joined = DOOMED.try_with(|doomed| match &mut *doomed.borrow_mut() {
         Some(list) => {
-            list.append(&mut nodes);
+            list.extend(op.take());
             true
         }
         idle => {
-            *idle = Some(std::mem::take(&mut nodes));
+            *idle = Some(Vec::new());
             false
         }
     });
-    match joined {
-        Ok(true) => {}
-        // The loop: each node dropped may add more to the list.
-        Ok(false) => {
-            while let Some(node) = DOOMED.with(|d| {
-                let mut doomed = d.borrow_mut();
-                let next = doomed.as_mut().and_then(Vec::pop);
-                if next.is_none() {
-                    *doomed = None;
-                }
-                next
-            }) {
-                drop(node);
+    // Where the thread is ending its list is gone: plain recursion is all that is left.
+    if !matches!(joined, Ok(false)) {
+        return;
+    }
+    // The loop: each op dropped may add more to the list.
+    while let Some(next) = op {
+        drop(next);
+        op = DOOMED.with(|doomed| {
+            let mut doomed = doomed.borrow_mut();
+            let next = doomed.as_mut().and_then(Vec::pop);
+            if next.is_none() {
+                *doomed = None;
             }
-        }
-        // The thread is ending and its list is gone: plain recursion is all that is left.
-        Err(_) => drop(nodes),
+            next
+        });
     }
 }

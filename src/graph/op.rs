@@ -104,19 +104,6 @@ impl Op {
             }
         }
     }
-
-    /// Moves every node this op holds into `out`, and leaves nothing behind: for dropping without recursion.
-    pub(super) fn take_nodes(&mut self, out: &mut Vec<Node>) {
-        match std::mem::replace(self, Op::Executed) {
-            Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => {}
-            Op::View { input, base, .. } => out.extend([input, base]),
-            Op::Contiguous { input } | Op::Cast { input } | Op::Reduce { input, .. } => out.push(input),
-            Op::Map { inputs, .. } => out.extend(inputs),
-            Op::Concat { inputs, .. } | Op::Closure { inputs, .. } => out.extend(inputs),
-            Op::Gather { input, index, .. } => out.extend([input, index]),
-            Op::ScatterAdd { index, source, .. } => out.extend([index, source]),
-        }
-    }
 }
 
 /// The shape left when `axes` (sorted) are reduced.

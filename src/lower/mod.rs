@@ -17,7 +17,11 @@ use program::{Access, Fold, Guard, Load, LoopProgram};
 pub(crate) fn lower(kernel: &MapReduce) -> LoopProgram {
     let order = loop_order(kernel);
     let kept = kernel.space.len() - kernel.reduce.as_ref().map_or(0, |(_, axes)| axes.len());
-    let sizes: Vec<usize> = order.iter().map(|&axis| kernel.space[axis]).collect();
+    let mut sizes: Vec<usize> = order.iter().map(|&axis| kernel.space[axis]).collect();
+    if sizes[kept..].contains(&0) {
+        // Nothing is walked, however long the other axes: together they may be too long to count.
+        sizes[kept..].iter_mut().for_each(|size| *size = (*size).min(1));
+    }
     let loads = kernel.loads.iter().map(|operand| Load { dtype: operand.dtype, access: access(&operand.view, &order) });
     let (words, result) = write(&kernel.expression);
     LoopProgram {

@@ -5,6 +5,7 @@
 
 use super::vector::{Emit, Lane, Unary, Val};
 use crate::dtype::{DType, Literal};
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Node;
 use std::ops::Range;
 
@@ -73,8 +74,17 @@ impl Dtypes {
         }
     }
 
+    /// An error unless the set has the node's dtype.
+    pub(crate) fn check(self, op: &str, x: &Node) -> Result<()> {
+        if self.contains(x.dtype()) {
+            return Ok(());
+        }
+        let message = format!("{} is not {}: cast it first", x.dtype(), self.describe());
+        Err(Error::new(ErrorKind::DType, op, message).made_at("tensor", x.at()))
+    }
+
     /// The set in words, for messages.
-    pub(crate) fn describe(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Dtypes::Float => "a float dtype (f16, bf16, f32, f64)",
             Dtypes::Integer => "an integer dtype",

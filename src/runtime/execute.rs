@@ -33,8 +33,14 @@ pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
 /// The numbers of a node, dense and row-major.
 pub(crate) fn read(node: &Node) -> Result<Buffer> {
     let (base, view) = node.base_and_view();
-    let dense = if view.is_contiguous() && base.len() == node.len() { base } else { node.contiguous() };
-    execute(std::slice::from_ref(&dense))?;
+    if view.is_contiguous() && base.len() == node.len() {
+        execute(std::slice::from_ref(&base))?;
+        return Ok(base.buffer().expect("executed"));
+    }
+    let dense = node.contiguous();
+    // The base's numbers are made on the way; kept, they are there for the next reader. (A constant's are never made.)
+    let wanted = if base.constant().is_some() { vec![dense.clone()] } else { vec![base, dense.clone()] };
+    execute(&wanted)?;
     Ok(dense.buffer().expect("executed"))
 }
 

@@ -4,7 +4,7 @@ use super::rows;
 use super::structural;
 use super::threads::parallel;
 use crate::codegen;
-use crate::dtype::DType;
+use crate::dtype::{DType, with_dtype};
 use crate::error::{Error, Result};
 use crate::graph::{Node, topological};
 use crate::lower;
@@ -85,6 +85,9 @@ fn is_whole(node: &Node, kernel: &Kernel, plan: &Plan) -> bool {
 }
 
 fn run_stage(stage: &Stage, reads: &[Buffer]) -> Result<Buffer> {
+    if stage.node.len() == 0 {
+        return with_dtype!(stage.node.dtype(), T => Buffer::from_slice::<T>("realize", &[]));
+    }
     match &stage.work {
         Work::MapReduce(map_reduce) => run_map_reduce(map_reduce, &stage.node, reads)?
             .map_err(|fault| StageFault { fault, node: stage.node.clone() }.describe_among(&stage.reads)),

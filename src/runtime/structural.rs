@@ -7,7 +7,7 @@ use crate::graph::{Node, Op};
 use crate::memory::{Buffer, no_memory};
 use crate::reference::index_out_of_range;
 use crate::schedule::Operand;
-use crate::shape::{Read, Shape, View, index_to_position, row_major_strides};
+use crate::shape::{Read, Shape, View, index_to_position, len_of, row_major_strides};
 use std::sync::PoisonError;
 
 /// The parts one after the other along an axis.
@@ -168,7 +168,7 @@ fn scatter_add_as<T: TensorDType, S: Total<T>>(
     totals.resize(node.len(), S::ZERO);
     let strides = row_major_strides(node.shape());
     let mut odometer = Odometer::new(&shape, 0);
-    for k in 0..shape.iter().product() {
+    for k in 0..len_of(&shape) {
         let at = index.get(&odometer.index, k);
         let wrapped = wrap(at, size).ok_or_else(|| index_out_of_range("scatter_add", at, size, node, &[]))?;
         let kept = std::mem::replace(&mut odometer.index[axis], wrapped);

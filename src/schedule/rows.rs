@@ -91,9 +91,13 @@ impl Group {
     }
 }
 
-/// The sizes of the axes a stage keeps, if it can run row by row: its accesses are strides and it asks for no places.
+/// The sizes of the axes a stage keeps, if it can run row by row: there is something to do, its accesses are strides and
+/// it asks for no places.
 fn sizes_of(stage: &Stage) -> Option<Shape> {
     let Work::MapReduce(work) = &stage.work else { return None };
+    if work.space.contains(&0) {
+        return None;
+    }
     let strided = work.loads.iter().all(|load| strides(load).is_some());
     let placeless = !work.expression.steps.iter().any(|step| matches!(step, Step::Position | Step::Rand { .. }));
     (strided && placeless).then(|| kept(work).map(|axis| work.space[axis]).collect())

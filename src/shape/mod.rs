@@ -20,7 +20,7 @@ pub use view::{Read, View};
 pub(crate) use axis::{normalize_axes, normalize_axis};
 pub(crate) use broadcast::broadcast_shapes;
 pub(crate) use layout::reshape_strides;
-pub(crate) use size::{element_count, row_major_strides};
+pub(crate) use size::{element_count, len_of, row_major_strides};
 pub(crate) use view::Position;
 
 use smallvec::SmallVec;

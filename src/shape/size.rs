@@ -20,6 +20,11 @@ pub(crate) fn element_count(op: &str, shape: &[usize], dtype: DType) -> Result<u
     }
 }
 
+/// How many elements a checked shape has, or some of its axes. An axis of 0 makes it 0, however many the others are.
+pub(crate) fn len_of(shape: &[usize]) -> usize {
+    if shape.contains(&0) { 0 } else { shape.iter().fold(1, |count, &size| count.saturating_mul(size)) }
+}
+
 /// The strides of a dense row-major tensor. Axes of 0 count as 1; strides too large to hold stay at the maximum
 /// (only a tensor without elements, or one that cannot exist, has such strides).
 pub(crate) fn row_major_strides(shape: &[usize]) -> Strides {

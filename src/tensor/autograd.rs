@@ -94,6 +94,8 @@ pub trait GradFn<T: FloatDType>: Send + Sync {
 /// A user's typed derivative, as the untyped core calls it.
 struct Typed<T, F> {
     f: F,
+    /// Asked for once: a function that makes them anew each time would name other nodes.
+    inputs: Vec<Node>,
     marker: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -103,7 +105,7 @@ impl<T: FloatDType, F: GradFn<T>> Vjp for Typed<T, F> {
     }
 
     fn inputs(&self) -> Vec<Node> {
-        self.f.inputs().iter().map(|input| input.node().clone()).collect()
+        self.inputs.clone()
     }
 
     fn backward(&self, grad: &Node) -> Result<Vec<Node>> {
@@ -119,10 +121,7 @@ fn backward(output: &Node, seed: Node) -> Result<Gradients> {
     let (grads, order) = grad::backward(output, seed)?;
     for node in &order {
         if let (Some(slot), Some(grad)) = (node.slot(), grads.get(node)) {
-            slot.set(Some(match slot.get() {
-                Some(so_far) => &so_far + grad,
-                None => grad.clone(),
-            }));
+            slot.add(grad);
         }
     }
     Ok(Gradients { grads })
@@ -184,14 +183,15 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
     /// Forgets the gradient.
     pub fn zero_grad(&self) {
         if let Some(slot) = self.node().slot() {
-            slot.set(None);
+            slot.clear();
         }
     }
 
     /// The same numbers with the derivative of the user's function `f`, in place of how they were made.
     #[track_caller]
     pub fn with_grad_fn<F: GradFn<T> + 'static>(&self, f: F) -> Tensor<T, D> {
-        Tensor::wrap(self.node().with_vjp(Arc::new(Typed { f, marker: std::marker::PhantomData })))
+        let inputs = f.inputs().iter().map(|input| input.node().clone()).collect();
+        Tensor::wrap(self.node().with_vjp(Arc::new(Typed { f, inputs, marker: std::marker::PhantomData })))
     }
 }
 
@@ -243,7 +243,7 @@ impl DynTensor {
     /// Forgets the gradient.
     pub fn zero_grad(&self) {
         if let Some(slot) = self.node().slot() {
-            slot.set(None);
+            slot.clear();
         }
     }
 

@@ -9,7 +9,7 @@ use crate::graph::Node;
 use crate::memory::Buffer;
 use crate::ops::compose::movement::axis_of;
 use crate::runtime;
-use crate::shape::{Layout, Shape, broadcast_shapes, row_major_strides};
+use crate::shape::{Layout, Shape, broadcast_shapes, element_count, row_major_strides};
 use crate::strided::{self, Strided};
 
 /// The elements of a node, where they lie in memory.
@@ -73,7 +73,7 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
             .map_err(|error| error.operands(self.node().at(), other.node().at()))?;
         let (a, b) = (Elements::of(self.node())?, Elements::of(other.node())?);
         let strides = row_major_strides(&shape);
-        let len = crate::shape::element_count(op, &shape, V::DTYPE)?;
+        let len = element_count(op, &shape, V::DTYPE)?;
         let buffer = Buffer::build::<V>(op, len, |out| {
             let out_view = Strided::new(&shape, &strides);
             let (left, right) = (a.buffer.try_as_slice::<T>(op)?, b.buffer.try_as_slice::<U>(op)?);
@@ -105,7 +105,8 @@ impl<T: TensorDType, D: HasAxes> Tensor<T, D> {
         let mut kept = Shape::from_slice(self.shape());
         kept[axis] = 1;
         let strides = row_major_strides(&kept);
-        let buffer = Buffer::build::<U>(op, kept.iter().product(), |out| {
+        let len = element_count(op, &kept, U::DTYPE).map_err(|error| error.made_at("tensor", self.node().at()))?;
+        let buffer = Buffer::build::<U>(op, len, |out| {
             out.fill(start);
             let out_view = Strided::new(&kept, &strides);
             strided::reduce(out, out_view, input.buffer.try_as_slice::<T>(op)?, input.view(), axis, f)

@@ -19,7 +19,7 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     twins! {
         /// The same tensor with its rank in the type.
         fn to_dim try_to_dim[E: Dimension](&self) -> Tensor<T, E> {
-            check_rank::<E>(self.node())?;
+            check_rank::<E>("to_dim", self.node())?;
             Ok(Tensor::wrap(self.node().clone()))
         }
 
@@ -53,18 +53,18 @@ impl DynTensor {
                 let message = format!("expected {}, got {}: cast it first", T::DTYPE, self.dtype());
                 return Err(Error::new(ErrorKind::DType, "to_typed", message).made_at("tensor", self.node().at()));
             }
-            check_rank::<D>(self.node())?;
+            check_rank::<D>("to_typed", self.node())?;
             Ok(Tensor::wrap(self.node().clone()))
         }
     }
 }
 
 /// An error unless the node has the rank the type says.
-fn check_rank<D: Dimension>(node: &crate::graph::Node) -> Result<()> {
+fn check_rank<D: Dimension>(op: &str, node: &crate::graph::Node) -> Result<()> {
     match D::RANK {
         Some(rank) if rank != node.rank() => {
             let message = format!("expected rank {rank}, got shape {:?} of rank {}", node.shape(), node.rank());
-            Err(Error::new(ErrorKind::Shape, "to_typed", message).made_at("tensor", node.at()))
+            Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", node.at()))
         }
         _ => Ok(()),
     }

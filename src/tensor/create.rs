@@ -99,16 +99,16 @@ impl<T: NumericDType, D: Dimension> Tensor<T, D> {
 }
 
 impl<T: NumericDType> Tensor<T, DimDyn> {
-    /// Zeros of a shape that only the run knows.
-    #[track_caller]
-    pub fn zeros_dyn(shape: &[usize]) -> Tensor<T, DimDyn> {
-        Tensor::zeros(shape)
-    }
+    twin_functions! {
+        /// Zeros of a shape that only the run knows.
+        fn zeros_dyn try_zeros_dyn(shape: &[usize]) -> Tensor<T, DimDyn> {
+            Tensor::try_zeros(shape)
+        }
 
-    /// Ones of a shape that only the run knows.
-    #[track_caller]
-    pub fn ones_dyn(shape: &[usize]) -> Tensor<T, DimDyn> {
-        Tensor::ones(shape)
+        /// Ones of a shape that only the run knows.
+        fn ones_dyn try_ones_dyn(shape: &[usize]) -> Tensor<T, DimDyn> {
+            Tensor::try_ones(shape)
+        }
     }
 }
 

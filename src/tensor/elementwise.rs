@@ -2,7 +2,7 @@
 
 use super::operand::Beside;
 use super::twins::twins;
-use super::{BroadcastWith, Dimension, DynTensor, Operand, Tensor};
+use super::{BroadcastWith, Dimension, DynOperand, DynTensor, Operand, Tensor};
 use crate::dtype::{FloatDType, Literal, NumericDType, TensorDType};
 use crate::error::{Error, ErrorKind, OrRaise, Result};
 use crate::graph::Node;
@@ -107,8 +107,9 @@ macro_rules! binary {
         impl DynTensor {
             twins! {$(
                 #[doc = $doc]
-                fn $name $try_name(&self, other: &DynTensor) -> DynTensor {
-                    Ok(DynTensor::wrap($f(self.node(), other.node())?))
+                fn $name $try_name[O: DynOperand](&self, other: O) -> DynTensor {
+                    let other = other.operand(stringify!($name), &Beside(self.node()))?;
+                    Ok(DynTensor::wrap($f(self.node(), &other.0)?))
                 }
             )*}
         }
@@ -166,11 +167,9 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
     }
 
     twins! {
-        /// `self * b + c`, rounded once.
+        /// `self * b + c`, rounded once. All three broadcast.
         fn mul_add try_mul_add(&self, b: &Tensor<T, D>, c: &Tensor<T, D>) -> Tensor<T, D> {
-            let node = Node::map(&ops::MUL_ADD, &[self.node(), b.node(), c.node()])?;
-            same_shape("mul_add", self.node(), &node)?;
-            Ok(Tensor::wrap(node))
+            Ok(Tensor::wrap(Node::map(&ops::MUL_ADD, &[self.node(), b.node(), c.node()])?))
         }
     }
 }
@@ -213,15 +212,6 @@ impl<D: Dimension> Tensor<bool, D> {
             Ok(Tensor::wrap(node))
         }
     }
-}
-
-/// An error when operands stretched a tensor that had to keep its shape.
-fn same_shape(op: &str, x: &Node, result: &Node) -> Result<()> {
-    if x.rank() == result.rank() {
-        return Ok(());
-    }
-    let message = format!("shape {:?} became {:?}", x.shape(), result.shape());
-    Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()))
 }
 
 impl DynTensor {

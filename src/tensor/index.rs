@@ -347,6 +347,8 @@ fn range(start: Bound<isize>, end: Bound<isize>, step: isize, size: usize) -> Op
     };
     let distance = if step > 0 { limit - first } else { first - limit };
     let len = if distance <= 0 { 0 } else { (distance as usize).div_ceil(step.unsigned_abs()) };
+    // Nobody takes a second step along one element, and a huge one could not be multiplied.
+    let step = if len > 1 { step } else { 1 };
     Some(SliceRange { start: if len == 0 { 0 } else { first as usize }, step, len })
 }
 

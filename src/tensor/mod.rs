@@ -35,7 +35,7 @@ pub use index::{Ellipsis, IndexPart, IndexParts, NewAxis, Selection, Step, Stepp
 pub use movement::PadValue;
 pub use nested::NdArray;
 pub use nn::{CrossEntropyOptions, Reduction, Window};
-pub use operand::Operand;
+pub use operand::{DynOperand, Operand};
 pub use read::realize_all;
 pub use var::Var;
 

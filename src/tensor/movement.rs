@@ -129,7 +129,7 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
 
         /// A new axis of size 1 before `axis` (-1: at the end).
         fn unsqueeze try_unsqueeze(&self, axis: isize) -> Tensor<T, D::Larger> {
-            Ok(Tensor::wrap(movement::unsqueeze(self.node(), axis)?))
+            Ok(Tensor::wrap(movement::unsqueeze("unsqueeze", self.node(), axis)?))
         }
 
         /// All axes as one.
@@ -250,7 +250,7 @@ impl DynTensor {
 
         /// A new axis of size 1 before `axis`.
         fn unsqueeze try_unsqueeze(&self, axis: isize) -> DynTensor {
-            Ok(DynTensor::wrap(movement::unsqueeze(self.node(), axis)?))
+            Ok(DynTensor::wrap(movement::unsqueeze("unsqueeze", self.node(), axis)?))
         }
 
         /// An axis of size 1 taken away.

@@ -1,9 +1,10 @@
 //! The other side of an op: a tensor, or a number.
 
-use super::{Dim0, Dimension, Tensor};
+use super::{Dim0, Dimension, DynTensor, Tensor};
 use crate::dtype::TensorDType;
 use crate::error::Result;
 use crate::graph::Node;
+use crate::ops::compose::scalar::Number;
 
 /// Something that stands beside a tensor of `T` in an op: `&tensor`, `tensor`, or a value of `T`.
 pub trait Operand<T: TensorDType> {
@@ -43,4 +44,40 @@ impl<T: TensorDType> Operand<T> for T {
     fn operand(&self, beside: &Beside<'_>) -> Result<OperandNode> {
         Ok(OperandNode(Node::full(beside.0.shape(), self.literal())?))
     }
+}
+
+/// Something that stands beside a [`DynTensor`] in an op: another one, or a number that its dtype can hold.
+pub trait DynOperand {
+    #[doc(hidden)]
+    #[track_caller]
+    fn operand(&self, op: &str, beside: &Beside<'_>) -> Result<OperandNode>;
+}
+
+impl DynOperand for &DynTensor {
+    fn operand(&self, _: &str, _: &Beside<'_>) -> Result<OperandNode> {
+        Ok(OperandNode(self.node().clone()))
+    }
+}
+
+impl DynOperand for DynTensor {
+    fn operand(&self, _: &str, _: &Beside<'_>) -> Result<OperandNode> {
+        Ok(OperandNode(self.node().clone()))
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ident $kind:ident;)*) => {$(
+        impl DynOperand for $number {
+            #[track_caller]
+            fn operand(&self, op: &str, beside: &Beside<'_>) -> Result<OperandNode> {
+                let literal = Number::$kind(*self).beside(op, beside.0)?;
+                Ok(OperandNode(Node::full(beside.0.shape(), literal)?))
+            }
+        }
+    )*};
+}
+
+numbers! {
+    f64 Float;
+    i64 Whole;
 }

@@ -1,10 +1,11 @@
 //! `+ - * / %`, `& | ^ << >>`, `-x` and `!x`: owned and borrowed, tensors and numbers on both sides.
 
-use super::{BroadcastWith, Dimension, DynTensor, Tensor};
+use super::operand::Beside;
+use super::{BroadcastWith, Dimension, DynOperand, DynTensor, Tensor};
 use crate::dtype::{BitDType, DType, IntegerDType, NumericDType, SignedDType, TensorDType, bf16, f16};
 use crate::error::{OrRaise, Result};
 use crate::graph::Node;
-use crate::ops::compose::scalar::{self, Number};
+use crate::ops::compose::scalar;
 use crate::ops::{self, Primitive};
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
@@ -114,7 +115,7 @@ macro_rules! numbers_first {
 numbers_first!(f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
 
 macro_rules! prefix {
-    ($($trait:ident $method:ident $bound:ident $record:ident;)*) => {$(
+    ($($trait:ident $method:ident $try_method:ident $bound:ident $record:ident $doc:literal;)*) => {$(
         impl<T: $bound, D: Dimension> $trait for &Tensor<T, D> {
             type Output = Tensor<T, D>;
             #[track_caller]
@@ -129,11 +130,18 @@ macro_rules! prefix {
                 $trait::$method(&self)
             }
         }
+        impl DynTensor {
+            #[doc = concat!($doc, " with an error in place of a panic.")]
+            #[track_caller]
+            pub fn $try_method(&self) -> Result<DynTensor> {
+                Ok(DynTensor::wrap(Node::map(&ops::$record, &[self.node()])?))
+            }
+        }
         impl $trait for &DynTensor {
             type Output = DynTensor;
             #[track_caller]
             fn $method(self) -> DynTensor {
-                DynTensor::wrap(Node::map(&ops::$record, &[self.node()]).or_raise())
+                self.$try_method().or_raise()
             }
         }
         impl $trait for DynTensor {
@@ -147,8 +155,8 @@ macro_rules! prefix {
 }
 
 prefix! {
-    Neg neg SignedDType NEG;
-    Not not BitDType BITNOT;
+    Neg neg try_neg SignedDType NEG "`-a`,";
+    Not not try_not BitDType BITNOT "`!a`,";
 }
 
 /// The operators of dynamic tensors. Beside a float tensor a number is an `f64` or an `i64`, beside an integer tensor an
@@ -158,40 +166,30 @@ macro_rules! dynamic_operator {
         impl DynTensor {
             #[doc = concat!($doc, " with an error in place of a panic.")]
             #[track_caller]
-            pub fn $try_method(&self, other: &DynTensor) -> Result<DynTensor> {
-                Ok(DynTensor::wrap(Node::map($primitive(self.dtype()), &[self.node(), other.node()])?))
+            pub fn $try_method(&self, other: impl DynOperand) -> Result<DynTensor> {
+                let primitive = $primitive(self.dtype());
+                let other = other.operand(scalar::written(primitive), &Beside(self.node()))?;
+                Ok(DynTensor::wrap(Node::map(primitive, &[self.node(), &other.0])?))
             }
         }
-        dynamic_operator!(@pair $trait $method $try_method [DynTensor] [DynTensor]);
-        dynamic_operator!(@pair $trait $method $try_method [DynTensor] [&DynTensor]);
-        dynamic_operator!(@pair $trait $method $try_method [&DynTensor] [DynTensor]);
-        dynamic_operator!(@pair $trait $method $try_method [&DynTensor] [&DynTensor]);
-        dynamic_operator!(@number $trait $method ($primitive) [DynTensor]);
-        dynamic_operator!(@number $trait $method ($primitive) [&DynTensor]);
+        dynamic_operator!(@beside $trait $method $try_method [DynTensor] [&DynTensor] [f64] [i64]);
     )*};
-    (@pair $trait:ident $method:ident $try_method:ident [$left:ty] [$right:ty]) => {
-        impl $trait<$right> for $left {
+    (@beside $trait:ident $method:ident $try_method:ident $([$right:ty])*) => {$(
+        impl $trait<$right> for DynTensor {
             type Output = DynTensor;
             #[track_caller]
             fn $method(self, other: $right) -> DynTensor {
-                DynTensor::$try_method(&self, &other).or_raise()
+                self.$try_method(other).or_raise()
             }
         }
-    };
-    (@number $trait:ident $method:ident ($primitive:expr) [$left:ty]) => {
-        dynamic_operator!(@number $trait $method ($primitive) [$left] f64 Float);
-        dynamic_operator!(@number $trait $method ($primitive) [$left] i64 Whole);
-    };
-    (@number $trait:ident $method:ident ($primitive:expr) [$left:ty] $number:ident $kind:ident) => {
-        impl $trait<$number> for $left {
+        impl $trait<$right> for &DynTensor {
             type Output = DynTensor;
             #[track_caller]
-            fn $method(self, other: $number) -> DynTensor {
-                let number = Number::$kind(other);
-                DynTensor::wrap(scalar::with_scalar($primitive(self.dtype()), self.node(), number).or_raise())
+            fn $method(self, other: $right) -> DynTensor {
+                self.$try_method(other).or_raise()
             }
         }
-    };
+    )*};
 }
 
 dynamic_operator! {

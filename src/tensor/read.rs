@@ -174,9 +174,15 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     }
 }
 
-/// Rows out of a flat list.
-fn rows<T: Clone>(flat: Vec<T>, count: usize, len: usize) -> Vec<Vec<T>> {
-    (0..count).map(|row| flat[row * len..(row + 1) * len].to_vec()).collect()
+/// Rows out of a flat list. Rows without elements may be more than memory holds.
+fn rows<T: Clone>(op: &str, flat: Vec<T>, count: &[usize], len: usize) -> Result<Vec<Vec<T>>> {
+    let count = count.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));
+    let mut rows = Vec::new();
+    if count.is_none_or(|count| rows.try_reserve_exact(count).is_err()) {
+        return Err(Error::new(ErrorKind::Memory, op, "there are more rows than memory can hold"));
+    }
+    rows.extend((0..count.unwrap_or(0)).map(|row| flat[row * len..(row + 1) * len].to_vec()));
+    Ok(rows)
 }
 
 impl<T: TensorDType> Tensor<T, Dim1> {
@@ -192,7 +198,7 @@ impl<T: TensorDType> Tensor<T, Dim2> {
     #[track_caller]
     pub fn to_vec2(&self) -> Result<Vec<Vec<T>>> {
         let [a, b] = [self.shape()[0], self.shape()[1]];
-        Ok(rows(self.data()?, a, b))
+        rows("to_vec2", self.data()?, &[a], b)
     }
 }
 
@@ -201,7 +207,7 @@ impl<T: TensorDType> Tensor<T, Dim3> {
     #[track_caller]
     pub fn to_vec3(&self) -> Result<Vec<Vec<Vec<T>>>> {
         let [a, b, c] = [self.shape()[0], self.shape()[1], self.shape()[2]];
-        Ok(rows(rows(self.data()?, a * b, c), a, b))
+        rows("to_vec3", rows("to_vec3", self.data()?, &[a, b], c)?, &[a], b)
     }
 }
 
@@ -210,7 +216,8 @@ impl<T: TensorDType> Tensor<T, Dim4> {
     #[track_caller]
     pub fn to_vec4(&self) -> Result<Vec<Vec<Vec<Vec<T>>>>> {
         let [a, b, c, d] = [self.shape()[0], self.shape()[1], self.shape()[2], self.shape()[3]];
-        Ok(rows(rows(rows(self.data()?, a * b * c, d), a * b, c), a, b))
+        let op = "to_vec4";
+        rows(op, rows(op, rows(op, self.data()?, &[a, b, c], d)?, &[a, b], c)?, &[a], b)
     }
 }
 

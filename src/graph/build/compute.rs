@@ -74,6 +74,8 @@ impl Node {
             let message = format!("nothing to choose from: shape {:?} is empty along axes {axes:?}", self.shape());
             return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", self.at()));
         }
+        // Without an axis of 0 there may be more of them than memory holds.
+        element_count(op, &shape, self.dtype()).map_err(|error| error.made_at("tensor", self.at()))?;
         Ok(Node::new(Op::Reduce { kind, input: self.clone(), axes, keepdim }, shape, self.dtype()))
     }
 
@@ -161,12 +163,8 @@ fn check_dtypes(primitive: &Primitive, operands: &[&Node]) -> Result<DType> {
     for pair in values.windows(2) {
         same_dtype(name, pair[0], pair[1])?;
     }
-    let dtype = values[0].dtype();
-    if !primitive.dtypes.contains(dtype) {
-        let message = format!("{dtype} is not {}: cast it first", primitive.dtypes.describe());
-        return Err(Error::new(ErrorKind::DType, name, message).made_at("tensor", values[0].at()));
-    }
-    Ok(dtype)
+    primitive.dtypes.check(name, values[0])?;
+    Ok(values[0].dtype())
 }
 
 /// An error unless both dtypes are the same.

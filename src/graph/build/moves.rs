@@ -5,12 +5,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::movement::{Axes, Movement, SliceRange, Vjp};
 use crate::graph::node::Flow;
 use crate::graph::{Node, Op};
-use crate::shape::{Expr, Shape, View, element_count};
+use crate::shape::{Expr, Shape, View, element_count, len_of};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The most axes that one view spreads.
 const MOST_SPREAD: usize = 3;
+
+/// The most parts of a mask's condition, a shared one counted each time.
+const MOST_PARTS: usize = 64;
 
 impl Node {
     /// A view of this node, `change` away; where no view can say it, of a dense copy of this node.
@@ -71,7 +74,7 @@ impl Node {
     /// The same elements in row-major order under another shape of the same size.
     #[track_caller]
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Node {
-        debug_assert_eq!(self.len(), shape.iter().product::<usize>());
+        debug_assert_eq!(self.len(), len_of(shape));
         if self.shape() == shape {
             return self.clone();
         }
@@ -148,22 +151,25 @@ impl Node {
         let sizes = self.shape().iter().zip(padding);
         let shape: Shape = sizes.map(|(&size, &(a, b))| size.saturating_add(a).saturating_add(b)).collect();
         element_count("pad", &shape, self.dtype())?;
+        if let Some(axis) = shape.iter().position(|&size| isize::try_from(size).is_err()) {
+            let message = format!("axis {axis} of shape {:?} grows beyond what can be counted", self.shape());
+            return Err(Error::new(ErrorKind::Memory, "pad", message).made_at("tensor", self.at()));
+        }
         Ok(self.moved(Movement::Pad(padding.into(), value), |view| view.pad(padding, value)))
     }
 
     /// `value` wherever `condition` is 0. The condition may use only this node's axes.
     #[track_caller]
     pub(crate) fn masked(&self, condition: Expr, value: Literal) -> Result<Node> {
+        if condition.is_larger_than(MOST_PARTS) {
+            let message = format!("the condition has more than {MOST_PARTS} parts: use where_ with a bool tensor");
+            return Err(Error::new(ErrorKind::Value, "mask", message).made_at("tensor", self.at()));
+        }
         if condition.rank() > self.rank() {
             let axis = condition.rank() - 1;
             let message =
                 format!("the condition uses axis {axis}, but shape {:?} has rank {}", self.shape(), self.rank());
             return Err(Error::new(ErrorKind::Axis, "mask", message).made_at("tensor", self.at()));
-        }
-        if condition.size() > 64 {
-            let message =
-                format!("the condition has {} parts, 64 are the most: use where with a bool tensor", condition.size());
-            return Err(Error::new(ErrorKind::Value, "mask", message));
         }
         Ok(self.moved(Movement::Mask(condition.clone(), value), |view| view.mask(condition.clone(), value)))
     }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, ReduceKind};
+use crate::ops::record::Dtypes;
 use crate::shape::{Shape, broadcast_shapes};
 
 /// The matrix product of the last two axes; the axes before them broadcast. A rank-1 operand is a row on the left, a
@@ -21,6 +22,7 @@ pub(crate) fn matmul(a: &Node, b: &Node) -> Result<Node> {
         let message = format!("dtypes {} and {} do not mix: cast one", a.dtype(), b.dtype());
         return Err(Error::new(ErrorKind::DType, op, message).operands(a.at(), b.at()));
     }
+    Dtypes::Numeric.check(op, a)?;
     let left_axis = a.rank() - 1;
     let right_axis = if b.rank() == 1 { 0 } else { b.rank() - 2 };
     let (depth, other) = (a.shape()[left_axis], b.shape()[right_axis]);
@@ -45,7 +47,7 @@ pub(crate) fn matmul(a: &Node, b: &Node) -> Result<Node> {
     let turned = right.swapped(right.rank() - 2, right.rank() - 1);
     let right =
         turned.reshaped(&insert(turned.shape(), turned.rank() - 2)).broadcast_to(&with([rows, columns, depth]))?;
-    let product = Node::map(&crate::ops::MUL, &[&left, &right]).map_err(|error| error.note("in matmul"))?;
+    let product = Node::map(&crate::ops::MUL, &[&left, &right])?;
     let sum = product.reduce(op, ReduceKind::Sum, &[-1], false)?;
     let mut shape = batch;
     if a.rank() > 1 {
@@ -73,6 +75,10 @@ pub(crate) fn linear(x: &Node, weight: &Node, bias: Option<&Node>) -> Result<Nod
     }
     let product = matmul(x, &weight.swapped(0, 1))?;
     match bias {
+        Some(bias) if bias.shape() != [weight.shape()[0]] => {
+            let message = format!("bias has shape {:?}, not [{}]", bias.shape(), weight.shape()[0]);
+            Err(Error::new(ErrorKind::Shape, "linear", message).made_at("bias", bias.at()))
+        }
         Some(bias) => Node::map(&crate::ops::ADD, &[&product, bias]),
         None => Ok(product),
     }

@@ -4,6 +4,7 @@ use super::movement::unfold;
 use crate::dtype::Literal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, ReduceKind, Window};
+use crate::ops::record::Dtypes;
 use crate::shape::Shape;
 use smallvec::SmallVec;
 
@@ -62,6 +63,7 @@ pub(crate) fn conv(
 /// The padded input's windows: `[N, C, ..places, ..kernel]`.
 #[track_caller]
 pub(crate) fn windows(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Result<Node> {
+    check_sliding(op, x, kernel, sliding)?;
     let spatial = kernel.len();
     let lead = x.rank() - spatial;
     let mut padding = SmallVec::<[(usize, usize); 6]>::from_elem((0, 0), x.rank());
@@ -70,7 +72,7 @@ pub(crate) fn windows(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -
     }
     let mut view = x.padded(&padding, Literal::zero(x.dtype()))?;
     for k in 0..spatial {
-        let reach = (kernel[k].max(1) - 1).saturating_mul(sliding.dilation[k]);
+        let reach = (kernel[k] - 1).saturating_mul(sliding.dilation[k]);
         if view.shape()[lead + k] <= reach {
             let message = format!(
                 "a kernel of {kernel:?} does not fit into the padded input {:?}",
@@ -91,17 +93,12 @@ pub(crate) fn fold(op: &str, x: &Node, size: &[usize], kernel: &[usize], sliding
     if x.rank() < 2 * spatial || x.shape()[x.rank() - spatial..] != *kernel {
         return fail(format!("shape {:?} does not end in windows of {kernel:?}", x.shape()));
     }
+    check_sliding(op, x, kernel, sliding)?;
     let lead = x.rank() - 2 * spatial;
     let mut result = x.clone();
     for k in (0..spatial).rev() {
         let n = size[k].saturating_add(sliding.padding[k].saturating_mul(2));
-        let window = Window {
-            axis: lead + k,
-            n,
-            size: kernel[k],
-            step: sliding.stride[k].max(1),
-            dilation: sliding.dilation[k],
-        };
+        let window = Window::new(lead + k, n, kernel[k], sliding.stride[k], sliding.dilation[k]);
         if window.count() != x.shape()[lead + k] {
             return fail(format!(
                 "{} windows along spatial axis {k}, but size {} has {}",
@@ -120,8 +117,25 @@ pub(crate) fn fold(op: &str, x: &Node, size: &[usize], kernel: &[usize], sliding
     Ok(result.sliced(&ranges))
 }
 
+/// Windows have elements, and move.
+fn check_sliding(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Result<()> {
+    if kernel.iter().chain(&sliding.stride).chain(&sliding.dilation).all(|&size| size > 0) {
+        return Ok(());
+    }
+    let (stride, dilation) = (&sliding.stride, &sliding.dilation);
+    let message = format!("kernel {kernel:?}, stride {stride:?} and dilation {dilation:?} must all be at least 1");
+    Err(Error::new(ErrorKind::Value, op, message).made_at("input", x.at()))
+}
+
 fn check(op: &str, x: &Node, weight: &Node, bias: Option<&Node>, spatial: usize, groups: usize) -> Result<()> {
     let clash = |message: String| Error::new(ErrorKind::Shape, op, message).operands(x.at(), weight.at());
+    Dtypes::Numeric.check(op, x)?;
+    for (what, parameter) in [("weight", Some(weight)), ("bias", bias)] {
+        if let Some(parameter) = parameter.filter(|parameter| parameter.dtype() != x.dtype()) {
+            let message = format!("the input is {}, the {what} {}: cast one", x.dtype(), parameter.dtype());
+            return Err(Error::new(ErrorKind::DType, op, message).operands(x.at(), parameter.at()));
+        }
+    }
     if x.rank() != spatial + 2 || weight.rank() != spatial + 2 {
         return Err(clash(format!(
             "input {:?} and weight {:?} must have rank {}: [samples, channels, ..] and [outputs, channels / groups, ..]",

@@ -4,6 +4,7 @@ use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Node;
 use crate::ops;
+use crate::shape::element_count;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,6 +38,7 @@ pub(crate) fn arange(start: Literal, end: Literal, step: Literal) -> Result<Node
 /// `count` numbers from `start` to `end`, both there.
 #[track_caller]
 pub(crate) fn linspace(start: f64, end: f64, count: usize, dtype: DType) -> Result<Node> {
+    element_count("linspace", &[count], DType::F64)?;
     let positions = Node::positions(count)?.cast(DType::F64)?;
     if count < 2 {
         return (&positions + start).cast(dtype);
@@ -52,7 +54,7 @@ pub(crate) fn linspace(start: f64, end: f64, count: usize, dtype: DType) -> Resu
 /// Ones on the diagonal of a `rows` × `columns` matrix.
 #[track_caller]
 pub(crate) fn eye(rows: usize, columns: usize, dtype: DType) -> Result<Node> {
-    crate::shape::element_count("eye", &[rows, columns], dtype)?;
+    element_count("eye", &[rows, columns], dtype)?;
     let row = Node::positions(rows)?.reshaped(&[rows, 1]);
     let column = Node::positions(columns)?;
     row.broadcast_to(&[rows, columns])?.eq(&column).cast(dtype)
@@ -111,12 +113,14 @@ fn uniform(shape: &[usize], dtype: DType, key: (u64, u64), word: u8) -> Result<N
 /// Uniform in [0, 1).
 #[track_caller]
 pub(crate) fn rand(shape: &[usize], dtype: DType) -> Result<Node> {
+    element_count("rand", shape, DType::F64)?;
     uniform(shape, dtype, next_stream(), 0)
 }
 
 /// Normal with mean 0 and variance 1, by Box and Muller.
 #[track_caller]
 pub(crate) fn randn(shape: &[usize], dtype: DType) -> Result<Node> {
+    element_count("randn", shape, DType::F64)?;
     let key = next_stream();
     let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let radius = 1.0 - &uniform(shape, wide, key, 0)?; // in (0, 1]
@@ -134,6 +138,7 @@ pub(crate) fn randint(shape: &[usize], low: Literal, high: Literal) -> Result<No
     if first >= end {
         return Err(Error::new(ErrorKind::Value, "randint", format!("no whole numbers in {low}..{high}")));
     }
+    element_count("randint", shape, DType::U64)?;
     let span = Node::full(shape, Literal::U64((end - first) as u64))?;
     let drawn = Node::map(&ops::REM, &[&bits(shape, next_stream(), 0)?, &span])?;
     // Wrapping 64-bit addition is right for every dtype, whatever the sign of `low`.
@@ -146,6 +151,7 @@ pub(crate) fn bernoulli(shape: &[usize], p: f64) -> Result<Node> {
     if !(0.0..=1.0).contains(&p) {
         return Err(Error::new(ErrorKind::Value, "bernoulli", format!("{p} is not a probability: use 0 to 1")));
     }
+    element_count("bernoulli", shape, DType::F64)?;
     let drawn = uniform(shape, DType::F64, next_stream(), 0)?;
     Ok(drawn.lt(&drawn.fill(p)))
 }

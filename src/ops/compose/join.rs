@@ -22,7 +22,7 @@ pub(crate) fn stack(parts: &[&Node], axis: isize) -> Result<Node> {
     }
     let mut widened = Vec::with_capacity(parts.len());
     for part in parts {
-        widened.push(movement::unsqueeze(part, axis)?);
+        widened.push(movement::unsqueeze(op, part, axis)?);
     }
     Node::concat(op, &widened.iter().collect::<Vec<_>>(), axis)
 }
@@ -50,7 +50,7 @@ pub(crate) fn split(x: &Node, sizes: &[usize], axis: isize) -> Result<Vec<Node>>
 /// Consecutive parts of one size along an axis; the last may be smaller.
 #[track_caller]
 pub(crate) fn split_every(x: &Node, size: usize, axis: isize) -> Result<Vec<Node>> {
-    let op = "split";
+    let op = "split_every";
     let axis = axis_of(op, x, axis)?;
     if size == 0 {
         return Err(

@@ -5,6 +5,7 @@ use super::reduction;
 use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, ReduceKind};
+use crate::ops::record::Dtypes;
 use crate::shape::Shape;
 
 /// What becomes of the losses of single samples.
@@ -53,6 +54,11 @@ pub(crate) fn cross_entropy(logits: &Node, target: &Node, settings: CrossEntropy
         let message = format!("class numbers are integers, the target is {}: cast it", target.dtype());
         return Err(Error::new(ErrorKind::DType, op, message).made_at("target", target.at()));
     }
+    Dtypes::Float.check(op, logits)?;
+    if !(0.0..=1.0).contains(&settings.label_smoothing) {
+        let message = format!("label_smoothing is {}: use 0 to 1", settings.label_smoothing);
+        return Err(Error::new(ErrorKind::Value, op, message).made_at("logits", logits.at()));
+    }
     let axis = usize::from(logits.rank() > 1);
     let classes = logits.shape()[axis];
     let mut samples = Shape::from_slice(logits.shape());
@@ -65,7 +71,7 @@ pub(crate) fn cross_entropy(logits: &Node, target: &Node, settings: CrossEntropy
         );
         return Err(Error::new(ErrorKind::Shape, op, message).operands(logits.at(), target.at()));
     }
-    let log_probability = log_softmax(logits, axis as isize)?;
+    let log_probability = log_softmax(&reduction::wide(logits)?, axis as isize)?;
     let target = target.cast(DType::I64)?;
     let counted = target.ne(&Node::full(&samples, Literal::I64(settings.ignore_index))?);
     // An ignored label may be no class at all: look up class 0 in its place.
@@ -80,11 +86,12 @@ pub(crate) fn cross_entropy(logits: &Node, target: &Node, settings: CrossEntropy
         losses = &(&losses * (1.0 - settings.label_smoothing)) - &(&even * share);
     }
     let losses = losses.keep_where(&counted);
-    match settings.reduction {
-        Reduction::None | Reduction::Sum => reduce(op, &losses, settings.reduction),
+    let reduced = match settings.reduction {
+        Reduction::None | Reduction::Sum => reduce(op, &losses, settings.reduction)?,
         Reduction::Mean => {
-            let count = counted.cast(logits.dtype())?.reduce_all(op, ReduceKind::Sum)?;
-            Ok(&losses.reduce_all(op, ReduceKind::Sum)? / &count)
+            let count = counted.cast(losses.dtype())?.reduce_all(op, ReduceKind::Sum)?;
+            &losses.reduce_all(op, ReduceKind::Sum)? / &count
         }
-    }
+    };
+    reduced.cast(logits.dtype())
 }

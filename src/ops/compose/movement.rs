@@ -105,7 +105,7 @@ pub(crate) fn broadcast_as(op: &str, x: &Node, shape: &[usize]) -> Result<Node> 
 
 /// A new axis of size 1 before `axis` (from `-rank - 1` to `rank`).
 #[track_caller]
-pub(crate) fn unsqueeze(x: &Node, axis: isize) -> Result<Node> {
+pub(crate) fn unsqueeze(op: &str, x: &Node, axis: isize) -> Result<Node> {
     let places = x.rank() as isize + 1;
     if !(-places..places).contains(&axis) {
         let message = format!(
@@ -114,7 +114,7 @@ pub(crate) fn unsqueeze(x: &Node, axis: isize) -> Result<Node> {
             -places,
             places - 1
         );
-        return Err(Error::new(ErrorKind::Axis, "unsqueeze", message).made_at("tensor", x.at()));
+        return Err(Error::new(ErrorKind::Axis, op, message).made_at("tensor", x.at()));
     }
     let mut shape = Shape::from_slice(x.shape());
     shape.insert(axis.rem_euclid(places) as usize, 1);
@@ -145,7 +145,7 @@ pub(crate) fn flatten(x: &Node, from: isize, to: isize) -> Result<Node> {
         let message = format!("axis {from} comes after axis {to} in shape {:?}", x.shape());
         return Err(Error::new(ErrorKind::Axis, "flatten", message).made_at("tensor", x.at()));
     }
-    let middle: usize = x.shape()[from..=to].iter().product();
+    let middle = element_count("flatten", &x.shape()[from..=to], x.dtype())?;
     let (before, after) = (&x.shape()[..from], &x.shape()[to + 1..]);
     let shape: Shape = before.iter().copied().chain([middle]).chain(after.iter().copied()).collect();
     Ok(x.reshaped(&shape))
@@ -188,7 +188,7 @@ pub(crate) fn narrow(x: &Node, axis: isize, start: usize, len: usize) -> Result<
 #[track_caller]
 pub(crate) fn unfold(x: &Node, axis: isize, size: usize, step: usize, dilation: usize) -> Result<Node> {
     let axis = axis_of("unfold", x, axis)?;
-    x.unfolded(Window { axis, n: x.shape()[axis], size, step, dilation })
+    x.unfolded(Window::new(axis, x.shape()[axis], size, step, dilation))
 }
 
 /// The part of a matrix (last two axes) on and below diagonal `k`, or on and above it; zero elsewhere.
@@ -199,7 +199,9 @@ pub(crate) fn triangle(op: &str, x: &Node, k: isize) -> Result<Node> {
         return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));
     }
     let (row, column) = (Expr::idx(x.rank() - 2), Expr::idx(x.rank() - 1));
-    let diagonal = row + Expr::from(k as i64);
+    // Diagonals outside the matrix are all alike, and far ones could not be added.
+    let most = x.shape()[x.rank() - 2..].iter().copied().max().unwrap_or(0) as i64;
+    let diagonal = row + Expr::from((k as i64).clamp(-most, most));
     let keep = if op == "tril" { column.le(diagonal) } else { column.ge(diagonal) };
     x.masked(keep, Literal::zero(x.dtype()))
 }

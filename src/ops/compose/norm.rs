@@ -3,52 +3,48 @@
 use super::reduction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, ReduceKind};
+use crate::ops::record::Dtypes;
 use crate::shape::normalize_axis;
 use smallvec::SmallVec;
 
 /// `exp(x - max) / Σ exp(x - max)` along an axis.
 #[track_caller]
 pub(crate) fn softmax(x: &Node, axis: isize) -> Result<Node> {
-    let Some(shifted) = shifted("softmax", x, axis)? else { return Ok(x.exp()) };
+    let Some((wide, shifted)) = shifted("softmax", x, axis)? else { return Ok(x.exp()) };
     let exponentials = shifted.exp();
     let sum = exponentials.reduce("softmax", ReduceKind::Sum, &[axis], true)?;
     // y(g - Σ g·y): fewer roundings, and less work, than the way through the quotient and the sum.
-    Ok((&exponentials / &sum).with_shortcut("softmax", &[x], move |g, _, y| {
+    let quotient = (&exponentials / &sum).with_shortcut("softmax", &[&wide], move |g, _, y| {
         let along = (g * y).reduce("softmax", ReduceKind::Sum, &[axis], true)?;
         Ok(vec![y * &(g - &along)])
-    }))
+    });
+    quotient.cast(x.dtype())
 }
 
 /// `x - logsumexp(x)` along an axis.
 #[track_caller]
 pub(crate) fn log_softmax(x: &Node, axis: isize) -> Result<Node> {
-    let Some(shifted) = shifted("log_softmax", x, axis)? else { return Ok(x.exp()) };
+    let Some((_, shifted)) = shifted("log_softmax", x, axis)? else { return Ok(x.exp()) };
     let sum = shifted.exp().reduce("log_softmax", ReduceKind::Sum, &[axis], true)?;
-    Ok(&shifted - &sum.ln())
+    (&shifted - &sum.ln()).cast(x.dtype())
 }
 
-/// `x` less its largest element along an axis; `None` when there are no elements at all.
+/// `x` in the dtype sums are kept in, and that less its largest element along an axis; `None` when there are no elements.
 #[track_caller]
-fn shifted(op: &str, x: &Node, axis: isize) -> Result<Option<Node>> {
+fn shifted(op: &str, x: &Node, axis: isize) -> Result<Option<(Node, Node)>> {
     normalize_axis(op, axis, x.shape()).map_err(|error| error.made_at("tensor", x.at()))?;
-    need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
     if x.len() == 0 {
         return Ok(None);
     }
-    Ok(Some(x - &reduction::shift(op, x, &[axis])?))
-}
-
-fn need_float(op: &str, x: &Node) -> Result<()> {
-    if x.dtype().is_float() {
-        return Ok(());
-    }
-    let message = format!("{} is not a float dtype: cast it first", x.dtype());
-    Err(Error::new(ErrorKind::DType, op, message).made_at("tensor", x.at()))
+    let wide = reduction::wide(x)?;
+    let shifted = &wide - &reduction::shift(op, &wide, &[axis])?;
+    Ok(Some((wide, shifted)))
 }
 
 /// The trailing axes a normalisation runs over, after checking that `x` ends in `shape`.
 fn trailing(op: &str, x: &Node, shape: &[usize]) -> Result<SmallVec<[isize; 6]>> {
-    need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
     if shape.is_empty() || !x.shape().ends_with(shape) {
         let message = format!("shape {:?} does not end in the normalised shape {shape:?}", x.shape());
         return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));
@@ -87,9 +83,10 @@ pub(crate) fn layer_norm(
 ) -> Result<Node> {
     let op = "layer_norm";
     let axes = trailing(op, x, shape)?;
-    let centred = x - &reduction::mean(op, x, Some(&axes), true)?;
+    let wide = reduction::wide(x)?;
+    let centred = &wide - &reduction::mean(op, &wide, Some(&axes), true)?;
     let variance = reduction::mean(op, &(&centred * &centred), Some(&axes), true)?;
-    let normal = &centred / &(&variance + eps).sqrt();
+    let normal = (&centred / &(&variance + eps).sqrt()).cast(x.dtype())?;
     scale_and_shift(op, normal, shape, weight, bias)
 }
 
@@ -98,7 +95,8 @@ pub(crate) fn layer_norm(
 pub(crate) fn rms_norm(x: &Node, shape: &[usize], weight: Option<&Node>, eps: f64) -> Result<Node> {
     let op = "rms_norm";
     let axes = trailing(op, x, shape)?;
-    let squares = reduction::mean(op, &(x * x), Some(&axes), true)?;
-    let normal = x / &(&squares + eps).sqrt();
+    let wide = reduction::wide(x)?;
+    let squares = reduction::mean(op, &(&wide * &wide), Some(&axes), true)?;
+    let normal = (&wide / &(&squares + eps).sqrt()).cast(x.dtype())?;
     scale_and_shift(op, normal, shape, weight, None)
 }

@@ -5,6 +5,8 @@ use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::build::whole_ranges;
 use crate::graph::{Node, SliceRange};
+use crate::memory::{Buffer, no_memory};
+use crate::shape::{Shape, element_count};
 use smallvec::SmallVec;
 
 /// Constant padding by `(before, after)` of each axis; negative amounts crop.
@@ -74,6 +76,12 @@ pub(crate) fn with_border(x: &Node, axis: isize, before: usize, after: usize, bo
     if before == 0 && after == 0 {
         return Ok(x.clone());
     }
+    let mut shape = Shape::from_slice(x.shape());
+    shape[axis] = size.saturating_add(before).saturating_add(after);
+    element_count(op, &shape, x.dtype()).map_err(|error| error.made_at("tensor", x.at()))?;
+    let len = shape[axis];
+    let mut places: Vec<i64> = Vec::new();
+    places.try_reserve_exact(len).map_err(|_| no_memory(op, DType::I64, len))?;
     let (size, before) = (size as i64, before as i64);
     let source = |place: i64| match border {
         Border::Replicate => place.clamp(0, size - 1),
@@ -82,9 +90,8 @@ pub(crate) fn with_border(x: &Node, axis: isize, before: usize, after: usize, bo
         Border::Reflect if place >= size => 2 * (size - 1) - place,
         Border::Reflect => place,
     };
-    let places: Vec<i64> = (-before..size + after as i64).map(source).collect();
-    let len = places.len();
-    let index = Node::from_buffer(crate::memory::Buffer::from_vec(op, places)?, [len].as_slice().into());
+    places.extend((-before..size + after as i64).map(source));
+    let index = Node::from_buffer(Buffer::from_vec(op, places)?, [len].as_slice().into());
     debug_assert_eq!(index.dtype(), DType::I64);
     super::indexing::index_select(x, axis as isize, &index)
 }

@@ -1,11 +1,11 @@
 //! Reductions composed from sum, product, maximum and minimum.
 
 use crate::dtype::{DType, Literal};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::graph::{Node, ReduceKind};
 use crate::ops;
 use crate::ops::record::Dtypes;
-use crate::shape::{Shape, normalize_axes};
+use crate::shape::{Shape, len_of, normalize_axes};
 use smallvec::SmallVec;
 
 /// Axes from the caller: `None` means all.
@@ -25,15 +25,14 @@ fn signed(axes: &[usize]) -> SmallVec<[isize; 6]> {
 
 /// The number of elements that become one.
 fn extent(x: &Node, axes: &[usize]) -> usize {
-    axes.iter().map(|&axis| x.shape()[axis]).product()
+    len_of(&axes.iter().map(|&axis| x.shape()[axis]).collect::<Shape>())
 }
 
-fn need_float(op: &str, x: &Node) -> Result<()> {
-    if x.dtype().is_float() {
-        return Ok(());
-    }
-    let message = format!("{} is not {}: cast it first", x.dtype(), Dtypes::Float.describe());
-    Err(Error::new(ErrorKind::DType, op, message).made_at("tensor", x.at()))
+/// The node in the dtype that sums are kept in. A sum of 16-bit floats is a number they may not hold (65504 is the largest
+/// `f16`), though the mean is one: what has a sum inside is done in 32 bits and rounded at the end.
+#[track_caller]
+pub(super) fn wide(x: &Node) -> Result<Node> {
+    x.cast(ops::accumulator(x.dtype()))
 }
 
 /// A primitive reduction.
@@ -48,16 +47,21 @@ pub(crate) fn reduce(op: &str, kind: ReduceKind, x: &Node, axes: AxesArg<'_>, ke
 /// The sum over the number of elements; NaN for none.
 #[track_caller]
 pub(crate) fn mean(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
-    need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
     let axes = resolve(op, x, axes)?;
-    let sum = x.reduce(op, ReduceKind::Sum, &signed(&axes), keepdim)?;
-    Ok(&sum / extent(x, &axes) as f64)
+    let sum = wide(x)?.reduce(op, ReduceKind::Sum, &signed(&axes), keepdim)?;
+    (&sum / extent(x, &axes) as f64).cast(x.dtype())
 }
 
 /// The mean squared distance from the mean, with `n - correction` in place of `n`.
 #[track_caller]
 pub(crate) fn var(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdim: bool) -> Result<Node> {
-    need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
+    wide_var(op, &wide(x)?, axes, correction, keepdim)?.cast(x.dtype())
+}
+
+#[track_caller]
+fn wide_var(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdim: bool) -> Result<Node> {
     let axes = signed(&resolve(op, x, axes)?);
     let count = extent(x, &resolve(op, x, Some(&axes))?) as f64;
     let centre = mean(op, x, Some(&axes), true)?;
@@ -75,7 +79,8 @@ pub(crate) fn var(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdi
 /// The square root of [`var`].
 #[track_caller]
 pub(crate) fn std(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdim: bool) -> Result<Node> {
-    Ok(var(op, x, axes, correction, keepdim)?.sqrt())
+    Dtypes::Float.check(op, x)?;
+    wide_var(op, &wide(x)?, axes, correction, keepdim)?.sqrt().cast(x.dtype())
 }
 
 /// The largest element as a shift for exponentials: no gradient, and 0 where it is not finite.
@@ -89,17 +94,18 @@ pub(super) fn shift(op: &str, x: &Node, axes: &[isize]) -> Result<Node> {
 /// `ln Σ exp(x)`, without overflow.
 #[track_caller]
 pub(crate) fn logsumexp(op: &str, x: &Node, axes: AxesArg<'_>, keepdim: bool) -> Result<Node> {
-    need_float(op, x)?;
+    Dtypes::Float.check(op, x)?;
     let axes = resolve(op, x, axes)?;
     let signed_axes = signed(&axes);
     if extent(x, &axes) == 0 {
         // The sum of nothing is 0, its logarithm -inf.
         return Ok(x.reduce(op, ReduceKind::Sum, &signed_axes, keepdim)?.ln());
     }
-    let shift = shift(op, x, &signed_axes)?;
-    let sum = (x - &shift).exp().reduce(op, ReduceKind::Sum, &signed_axes, keepdim)?;
+    let wide = wide(x)?;
+    let shift = shift(op, &wide, &signed_axes)?;
+    let sum = (&wide - &shift).exp().reduce(op, ReduceKind::Sum, &signed_axes, keepdim)?;
     let shift = shift.reshaped(sum.shape());
-    Ok(&sum.ln() + &shift)
+    (&sum.ln() + &shift).cast(x.dtype())
 }
 
 /// Whether any element is not zero.

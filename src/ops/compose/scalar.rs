@@ -4,6 +4,7 @@ use crate::dtype::Literal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Node;
 use crate::ops;
+use crate::ops::record::Dtypes;
 
 /// A number beside a tensor whose dtype only the run knows.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +33,15 @@ impl Number {
     }
 }
 
+/// The name of what users write for a primitive: both divisions are `/`.
+pub(crate) fn written(primitive: &ops::Primitive) -> &'static str {
+    if primitive.name == ops::IDIV.name { ops::DIV.name } else { primitive.name }
+}
+
 /// A primitive on a tensor and a number.
 #[track_caller]
 pub(crate) fn with_scalar(primitive: &'static ops::Primitive, x: &Node, number: Number) -> Result<Node> {
-    let op = if primitive.name == ops::IDIV.name { "div" } else { primitive.name };
-    Node::map(primitive, &[x, &Node::full(x.shape(), number.beside(op, x)?)?])
+    Node::map(primitive, &[x, &Node::full(x.shape(), number.beside(written(primitive), x)?)?])
 }
 
 /// `min(max(x, low), high)`; where `low > high` the result is `high`. NaN stays.
@@ -66,7 +71,7 @@ pub(crate) fn powf(x: &Node, exponent: f64) -> Result<Node> {
         return Node::map(&ops::MUL, &[x, x]);
     }
     if exponent == 3.0 {
-        return Node::map(&ops::MUL, &[&(x * x), x]);
+        return Node::map(&ops::MUL, &[&Node::map(&ops::MUL, &[x, x])?, x]);
     }
     if exponent == 0.5 && x.dtype().is_float() {
         return Node::map(&ops::SQRT, &[x]);
@@ -80,6 +85,7 @@ pub(crate) fn powf(x: &Node, exponent: f64) -> Result<Node> {
 /// `1 / √x`.
 #[track_caller]
 pub(crate) fn rsqrt(x: &Node) -> Result<Node> {
+    Dtypes::Float.check("rsqrt", x)?;
     Node::map(&ops::RECIP, &[&Node::map(&ops::SQRT, &[x])?])
 }
 

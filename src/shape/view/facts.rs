@@ -185,7 +185,7 @@ fn absurd_numbers_give_none_and_never_a_panic() {
     let _ = padded.unfold(0, 1 << 61, 3, 2);
     let _ = padded.slice(&[(1 << 61, isize::MIN, 2), (0, 1, 1), (0, isize::MAX, 1 << 40)]);
     let _ = padded.permute(&[1, 2, 0]).unwrap().access();
-    assert!(View::contiguous(&[8]).unfold(0, usize::MAX, 1, usize::MAX).is_none());
+    assert_eq!(View::contiguous(&[8]).unfold(0, usize::MAX, 1, usize::MAX).unwrap().shape()[..], [0, usize::MAX]);
     assert!(View::contiguous(&[8]).unfold(0, 2, 0, 1).is_none());
     assert_eq!(View::contiguous(&[2; 12]).permute(&[11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]).unwrap().rank(), 12);
 }

@@ -53,7 +53,7 @@ impl View {
     pub(crate) fn unfold(&self, axis: usize, size: usize, step: usize, dilation: usize) -> Option<View> {
         let old = self.shape();
         let rank = old.len() + 1;
-        let span = if size == 0 { 0 } else { (size - 1).checked_mul(dilation)?.checked_add(1)? };
+        let span = if size == 0 { 0 } else { (size - 1).saturating_mul(dilation).saturating_add(1) };
         let windows = match old[axis].checked_sub(span) {
             Some(room) => room.checked_div(step)?.checked_add(1)?,
             None => 0,

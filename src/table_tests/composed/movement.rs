@@ -27,7 +27,7 @@ pub(super) static CASES: &[Case] = &[
     exact("movement::broadcast_as", &[x(&[3, 1], -3.0, 3.0)], |x, _| {
         movement::broadcast_as("broadcast_as", &x[0], &[2, 3, 4])
     }),
-    exact("movement::unsqueeze", &[x(&[3, 4], -3.0, 3.0)], |x, _| movement::unsqueeze(&x[0], -2)),
+    exact("movement::unsqueeze", &[x(&[3, 4], -3.0, 3.0)], |x, _| movement::unsqueeze("unsqueeze", &x[0], -2)),
     exact("movement::squeeze", &[x(&[3, 1, 4], -3.0, 3.0)], |x, _| movement::squeeze(&x[0], 1)),
     exact("movement::flatten", &[x(&[2, 3, 4], -3.0, 3.0)], |x, _| movement::flatten(&x[0], 0, 1)),
     exact("movement::flatten of a scalar", &[x(&[], -3.0, 3.0)], |x, _| movement::flatten(&x[0], 0, -1)),

@@ -60,7 +60,6 @@ impl Compiled {
     ///
     /// # Safety
     /// As for [`Compiled::run`], `out` being the output itself.
-    #[cfg(test)]
     pub(crate) unsafe fn run_all(&self, loads: &[*const u8], out: *mut u8) -> Result<(), Fault> {
         let mut partials = vec![0u64; self.partial_bytes().div_ceil(8)];
         let to = if partials.is_empty() { out } else { partials.as_mut_ptr().cast() };

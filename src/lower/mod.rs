@@ -2,6 +2,9 @@
 
 mod print;
 pub(crate) mod program;
+mod rows;
+
+pub(crate) use rows::RowProgram;
 
 use crate::graph::ReduceKind;
 use crate::ops::vector::{Emit, Val};

@@ -24,7 +24,7 @@ pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
         return Ok(());
     }
     let plan = schedule::plan(&missing);
-    for node in plan.kernels.iter().flat_map(|kernel| &kernel.reads).chain(&missing) {
+    for node in plan.kernels.iter().flat_map(|kernel| kernel.reads()).chain(&missing) {
         check_given(node)?;
     }
     run::run(&plan)

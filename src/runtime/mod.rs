@@ -1,6 +1,7 @@
 //! Running a plan: buffers, threads, kernels in order.
 
 mod execute;
+mod rows;
 mod run;
 mod structural;
 pub(crate) mod threads;

@@ -1,5 +1,6 @@
 //! Runs the kernels of a plan and hands the results to their nodes.
 
+use super::rows;
 use super::structural;
 use super::threads::parallel;
 use crate::codegen;
@@ -11,7 +12,7 @@ use crate::memory::Buffer;
 use crate::ops;
 use crate::ops::vector::Fault;
 use crate::reference::{self, division_by_zero};
-use crate::schedule::{Kernel, MapReduce, Plan, Work};
+use crate::schedule::{Kernel, MapReduce, Plan, Stage, Work};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -43,17 +44,32 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     let mut live = Live { buffers: HashMap::new(), readers: plan.readers.clone() };
     let mut kept = Vec::new();
     for kernel in &plan.kernels {
-        let reads: Vec<Buffer> = kernel.reads.iter().map(|node| live.get(node)).collect();
-        let buffer = run_kernel(kernel, &reads)?;
-        drop(reads);
-        for node in &kernel.reads {
+        let made = match &kernel.rows {
+            Some(sizes) => {
+                let whole = |node: &Node| is_whole(node, kernel, plan);
+                rows::run(kernel, sizes, whole, |node| live.get(node))?.map_err(|failed| failed.describe(kernel))?
+            }
+            None => {
+                let mut made = Vec::new();
+                for stage in &kernel.stages {
+                    let reads: Vec<Buffer> = stage.reads.iter().map(|node| live.get(node)).collect();
+                    made.push((stage.node.clone(), run_stage(stage, &reads)?));
+                }
+                made
+            }
+        };
+        for node in kernel.reads() {
             live.release(node);
         }
-        // What was asked for stays, and so does what will be read again: parameters, and what a gradient needs.
-        if plan.wanted.contains(&kernel.node.id()) || kernel.node.is_kept() {
-            kept.push((kernel.node.clone(), buffer.clone()));
+        for (node, buffer) in made {
+            // What was asked for stays, and so does what will be read again: parameters, and what a gradient needs.
+            if plan.wanted.contains(&node.id()) || node.is_kept() {
+                kept.push((node.clone(), buffer.clone()));
+            }
+            if live.readers.get(&node.id()).is_some_and(|&left| left > 0) {
+                live.buffers.insert(node.id(), buffer);
+            }
         }
-        live.buffers.insert(kernel.node.id(), buffer);
     }
     for (node, buffer) in kept {
         node.set_buffer(buffer);
@@ -61,20 +77,26 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-fn run_kernel(kernel: &Kernel, reads: &[Buffer]) -> Result<Buffer> {
-    if kernel.node.len() == 0 {
-        return with_dtype!(kernel.node.dtype(), T => Buffer::from_slice::<T>("realize", &[]));
+/// Whether a node's numbers are needed after its kernel is done.
+fn is_whole(node: &Node, kernel: &Kernel, plan: &Plan) -> bool {
+    let inside = kernel.reads().filter(|read| *read == node).count();
+    let readers = plan.readers.get(&node.id()).copied().unwrap_or(0);
+    readers > inside || plan.wanted.contains(&node.id()) || node.is_kept()
+}
+
+fn run_stage(stage: &Stage, reads: &[Buffer]) -> Result<Buffer> {
+    if stage.node.len() == 0 {
+        return with_dtype!(stage.node.dtype(), T => Buffer::from_slice::<T>("realize", &[]));
     }
-    match &kernel.work {
-        Work::MapReduce(map_reduce) => {
-            run_map_reduce(map_reduce, &kernel.node, reads)?.map_err(|fault| describe(fault, kernel))
-        }
-        Work::Concat { parts, axis } => structural::concat(&kernel.node, parts, *axis, reads),
+    match &stage.work {
+        Work::MapReduce(map_reduce) => run_map_reduce(map_reduce, &stage.node, reads)?
+            .map_err(|fault| StageFault { fault, node: stage.node.clone() }.describe_among(&stage.reads)),
+        Work::Concat { parts, axis } => structural::concat(&stage.node, parts, *axis, reads),
         Work::Gather { lookup, input, index, axis } => {
-            structural::gather(&kernel.node, *lookup, input, index, *axis, reads)
+            structural::gather(&stage.node, *lookup, input, index, *axis, reads)
         }
         Work::ScatterAdd { lookup, index, source, axis } => {
-            structural::scatter_add(&kernel.node, *lookup, index, source, *axis, reads)
+            structural::scatter_add(&stage.node, *lookup, index, source, *axis, reads)
         }
     }
 }
@@ -111,10 +133,10 @@ fn run_map_reduce(kernel: &MapReduce, node: &Node, reads: &[Buffer]) -> Result<R
 
 /// A pointer that may go to another thread; whoever uses it says why that is sound.
 #[derive(Clone, Copy)]
-struct Pointer(*mut u8);
+pub(super) struct Pointer(pub(super) *mut u8);
 
 impl Pointer {
-    fn get(self) -> *mut u8 {
+    pub(super) fn get(self) -> *mut u8 {
         self.0
     }
 }
@@ -124,22 +146,35 @@ unsafe impl Send for Pointer {}
 // SAFETY: as above.
 unsafe impl Sync for Pointer {}
 
-/// The error for what a kernel met, at the line of the op that met it.
-fn describe(fault: Fault, kernel: &Kernel) -> Error {
-    match fault {
-        Fault::DivideByZero => {
-            let (op, node) = failed_division(kernel).unwrap_or(("idiv", kernel.node.clone()));
-            division_by_zero(op, &node)
+/// What a stage met, and the node it was making.
+pub(super) struct StageFault {
+    pub(super) fault: Fault,
+    pub(super) node: Node,
+}
+
+impl StageFault {
+    /// The error, at the line of the op that met it.
+    fn describe(&self, kernel: &Kernel) -> Error {
+        let stage = kernel.stages.iter().find(|stage| stage.node == self.node);
+        self.describe_among(stage.map_or(&[], |stage| &stage.reads))
+    }
+
+    fn describe_among(&self, reads: &[Node]) -> Error {
+        match self.fault {
+            Fault::DivideByZero => {
+                let (op, node) = failed_division(&self.node, reads).unwrap_or(("idiv", self.node.clone()));
+                division_by_zero(op, &node)
+            }
         }
     }
 }
 
-/// The first division of a kernel with a zero among its divisors. Only asked once something went wrong.
-fn failed_division(kernel: &Kernel) -> Option<(&'static str, Node)> {
-    let inside = |node: &Node| if kernel.reads.contains(node) { SmallVec::new() } else { node.inputs() };
-    let mut divisions: Vec<(&'static str, Node)> = topological(std::slice::from_ref(&kernel.node), inside)
+/// The first division on the way to a node with a zero among its divisors. Only asked once something went wrong.
+fn failed_division(node: &Node, reads: &[Node]) -> Option<(&'static str, Node)> {
+    let inside = |node: &Node| if reads.contains(node) { SmallVec::new() } else { node.inputs() };
+    let mut divisions: Vec<(&'static str, Node)> = topological(std::slice::from_ref(node), inside)
         .into_iter()
-        .filter(|node| !kernel.reads.contains(node))
+        .filter(|node| !reads.contains(node))
         .map(|node| (node.with_op(|op| op.name()), node))
         .filter(|(name, _)| [ops::IDIV.name, ops::REM.name].contains(name))
         .collect();

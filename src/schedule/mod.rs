@@ -7,13 +7,14 @@
 mod expression;
 mod group;
 mod plan;
+mod rows;
 mod snapshot;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use expression::{Expression, Step};
-pub(crate) use plan::{Kernel, MapReduce, Operand, Plan, Work};
+pub(crate) use plan::{Kernel, MapReduce, Operand, Plan, Stage, Work};
 
 use crate::graph::Node;
 use snapshot::Snapshot;
@@ -23,6 +24,6 @@ pub(crate) fn plan(wanted: &[Node]) -> Plan {
     let snapshot = Snapshot::take(wanted);
     let stored = group::stored(&snapshot, wanted);
     let to_make = snapshot.order.iter().filter(|node| stored.contains(&node.id()));
-    let kernels = to_make.map(|node| plan::kernel(node, &snapshot, &stored)).collect();
-    Plan::new(kernels, wanted)
+    let stages = to_make.map(|node| plan::stage(node, &snapshot, &stored)).collect();
+    Plan::new(rows::kernels(stages), wanted)
 }

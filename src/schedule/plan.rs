@@ -11,17 +11,24 @@ use std::collections::{HashMap, HashSet};
 /// Kernels in running order.
 pub(crate) struct Plan {
     pub(crate) kernels: Vec<Kernel>,
-    /// How many kernels read each node's buffer.
+    /// How many stages read each node's numbers.
     pub(crate) readers: HashMap<usize, usize>,
     /// The ids of the nodes that were asked for.
     pub(crate) wanted: HashSet<usize>,
 }
 
-/// One piece of work that fills one node's buffer.
+/// Stages under one outer loop.
 pub(crate) struct Kernel {
+    pub(crate) stages: Vec<Stage>,
+    /// The sizes of the leading axes that all stages share, and over which they run row by row; `None` for a single stage.
+    pub(crate) rows: Option<Shape>,
+}
+
+/// One piece of work that makes one node's numbers.
+pub(crate) struct Stage {
     /// The node whose numbers are made.
     pub(crate) node: Node,
-    /// The buffers that are read, each once.
+    /// What is read, each once.
     pub(crate) reads: Vec<Node>,
     pub(crate) work: Work,
 }
@@ -61,7 +68,7 @@ pub(crate) struct MapReduce {
 /// A buffer and the way to its elements.
 #[derive(Clone)]
 pub(crate) struct Operand {
-    /// Which of the kernel's reads.
+    /// Which of the stage's reads.
     pub(crate) read: usize,
     pub(crate) dtype: DType,
     pub(crate) view: View,
@@ -70,15 +77,22 @@ pub(crate) struct Operand {
 impl Plan {
     pub(super) fn new(kernels: Vec<Kernel>, wanted: &[Node]) -> Plan {
         let mut readers = HashMap::new();
-        for read in kernels.iter().flat_map(|kernel| &kernel.reads) {
+        for read in kernels.iter().flat_map(Kernel::reads) {
             *readers.entry(read.id()).or_insert(0) += 1;
         }
         Plan { kernels, readers, wanted: wanted.iter().map(Node::id).collect() }
     }
 }
 
-/// The kernel that fills a stored node.
-pub(super) fn kernel(node: &Node, snapshot: &Snapshot, stored: &HashSet<usize>) -> Kernel {
+impl Kernel {
+    /// Everything the stages read, in order.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = &Node> {
+        self.stages.iter().flat_map(|stage| &stage.reads)
+    }
+}
+
+/// The stage that makes a stored node.
+pub(super) fn stage(node: &Node, snapshot: &Snapshot, stored: &HashSet<usize>) -> Stage {
     let mut reads = Reads::default();
     let mut build =
         |root: &Node, reduce| Builder { node, snapshot, stored, reads: &mut reads }.map_reduce(root, reduce);
@@ -106,10 +120,10 @@ pub(super) fn kernel(node: &Node, snapshot: &Snapshot, stored: &HashSet<usize>) 
             unreachable!("{} has its numbers, or is no work", op.name())
         }
     };
-    Kernel { node: node.clone(), reads: reads.nodes, work }
+    Stage { node: node.clone(), reads: reads.nodes, work }
 }
 
-/// The buffers one kernel reads.
+/// What one stage reads.
 #[derive(Default)]
 struct Reads {
     nodes: Vec<Node>,

@@ -22,7 +22,7 @@ fn kernels(wanted: &[Node]) -> Vec<Kernel> {
 fn only(node: &Node) -> MapReduce {
     let mut kernels = kernels(std::slice::from_ref(node));
     assert_eq!(kernels.len(), 1);
-    match kernels.remove(0).work {
+    match kernels.remove(0).stages.remove(0).work {
         Work::MapReduce(map_reduce) => map_reduce,
         _ => panic!("not a map-reduce"),
     }
@@ -129,9 +129,11 @@ fn s3_32_elementwise_into_reduce_is_one_kernel() {
 fn s3_33_what_follows_a_reduction_reads_its_result() {
     let a = input("a", &[2, 3]);
     let total = sum(&a, &[1]);
+    // Row by row under one loop, with the sum of a row in scratch.
     let kernels = kernels(&[&total * 2.0]);
-    assert!(kernels.len() <= 2);
-    assert!(kernels.last().unwrap().reads.contains(&total) || kernels.len() == 1);
+    assert_eq!(kernels.len(), 1);
+    assert_eq!(kernels[0].rows.as_deref(), Some(&[2][..]));
+    assert!(kernels[0].stages[1].reads.contains(&total));
     // Matrix products are one kernel: the products are never in memory.
     let product = crate::ops::compose::contraction::matmul(&input("l", &[4, 5]), &input("r", &[5, 6])).unwrap();
     assert_eq!(plan(&[product.base_and_view().0]).kernels.len(), 1);
@@ -159,7 +161,7 @@ fn s3_35_36_a_fork_is_a_branch_that_costs_no_kernel_and_never_repeats_work() {
     assert_eq!(words(&only(&c)), ["load 0 f32", "load 1 f32", "add [0, 1]", "const 2", "mul [2, 3]"]);
     // Both together: the sum x + y is not computed twice.
     let both = kernels(&[b, c]);
-    let adds = both.iter().filter(|kernel| match &kernel.work {
+    let adds = both.iter().flat_map(|kernel| &kernel.stages).filter(|stage| match &stage.work {
         Work::MapReduce(kernel) => words(kernel).iter().any(|word| word.starts_with("add")),
         _ => false,
     });
@@ -173,10 +175,52 @@ fn a_plan_computes_shared_work_once_however_it_is_asked_for() {
     let wanted = [&shared + 1.0, &shared * 2.0, sum(&shared, &[0])];
     let exps: usize = kernels(&wanted)
         .iter()
-        .map(|kernel| match &kernel.work {
+        .flat_map(|kernel| &kernel.stages)
+        .map(|stage| match &stage.work {
             Work::MapReduce(kernel) => words(kernel).iter().filter(|word| word.starts_with("exp")).count(),
             _ => 0,
         })
         .sum();
     assert_eq!(exps, 1);
+}
+
+/// How many kernels a node takes.
+fn count(node: &Node) -> usize {
+    kernels(&[node.base_and_view().0]).len()
+}
+
+#[test]
+fn what_runs_row_by_row_is_one_kernel() {
+    use crate::ops::compose::{norm, reduction};
+    let x = input("x", &[8192, 1024]);
+    assert_eq!(count(&norm::softmax(&x, 1).unwrap()), 1);
+    assert_eq!(count(&norm::log_softmax(&x, -1).unwrap()), 1);
+    assert_eq!(count(&reduction::logsumexp("logsumexp", &x, Some(&[1]), false).unwrap()), 1);
+    assert_eq!(count(&reduction::var("var", &x, Some(&[1]), 1.0, false).unwrap()), 1);
+    let (weight, bias) = (input("w", &[1024]), input("b", &[1024]));
+    assert_eq!(count(&norm::layer_norm(&x, &[1024], Some(&weight), Some(&bias), 1e-5).unwrap()), 1);
+    assert_eq!(count(&norm::rms_norm(&x, &[1024], Some(&weight), 1e-5).unwrap()), 1);
+    // Over several leading axes, also of a permuted tensor.
+    let heads = input("h", &[4, 16, 8, 32]).permuted(&[0, 2, 1, 3]);
+    assert_eq!(count(&norm::softmax(&heads, -1).unwrap()), 1);
+}
+
+#[test]
+fn what_needs_other_rows_stands_alone() {
+    let x = input("x", &[64, 32]);
+    let shared = Node::map(&ops::EXP, &[&x]).unwrap();
+    // Every row of the result needs every row of the exponentials.
+    let columns = sum(&shared, &[0]);
+    assert_eq!(kernels(&[&shared / &columns]).len(), 3);
+    // A transpose reads columns.
+    let square = input("s", &[32, 32]);
+    let e = Node::map(&ops::EXP, &[&square]).unwrap();
+    assert_eq!(kernels(&[&e + &e.swapped(0, 1)]).len(), 2);
+    // A flip along the rows reads another row; along the columns it does not.
+    let turned = |axis: usize| {
+        let mut ranges = crate::graph::build::whole_ranges(&[32, 32]);
+        ranges[axis] = crate::graph::SliceRange { start: 31, step: -1, len: 32 };
+        kernels(&[&e + &e.sliced(&ranges)]).len()
+    };
+    assert_eq!((turned(0), turned(1)), (2, 1));
 }

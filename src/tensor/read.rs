@@ -77,20 +77,24 @@ fn lowered(node: &Node) -> Result<String> {
     let plan = schedule::plan(std::slice::from_ref(&base));
     let mut text = String::new();
     for (k, kernel) in plan.kernels.iter().enumerate() {
-        let (at, node) = (kernel.node.at(), &kernel.node);
-        let _ = writeln!(text, "kernel {k}: {} {:?}  // {}:{}", node.dtype(), node.shape(), at.file(), at.line());
-        match &kernel.work {
-            Work::MapReduce(map_reduce) => {
-                let _ = write!(text, "{}", lower::lower(map_reduce));
-            }
-            Work::Concat { parts, axis } => {
-                let _ = writeln!(text, "concat {} tensors along axis {axis}", parts.len());
-            }
-            Work::Gather { axis, .. } => {
-                let _ = writeln!(text, "gather along axis {axis}");
-            }
-            Work::ScatterAdd { axis, .. } => {
-                let _ = writeln!(text, "scatter_add along axis {axis}");
+        let rows = kernel.rows.as_ref().map_or(String::new(), |rows| format!(", row by row over {rows:?}"));
+        for (place, stage) in kernel.stages.iter().enumerate() {
+            let (at, node) = (stage.node.at(), &stage.node);
+            let name = if place == 0 { format!("kernel {k}{rows}") } else { format!("  then, stage {place}") };
+            let _ = writeln!(text, "{name}: {} {:?}  // {}:{}", node.dtype(), node.shape(), at.file(), at.line());
+            match &stage.work {
+                Work::MapReduce(map_reduce) => {
+                    let _ = write!(text, "{}", lower::lower(map_reduce));
+                }
+                Work::Concat { parts, axis } => {
+                    let _ = writeln!(text, "concat {} tensors along axis {axis}", parts.len());
+                }
+                Work::Gather { axis, .. } => {
+                    let _ = writeln!(text, "gather along axis {axis}");
+                }
+                Work::ScatterAdd { axis, .. } => {
+                    let _ = writeln!(text, "scatter_add along axis {axis}");
+                }
             }
         }
     }

@@ -1,0 +1,28 @@
+//! Rows e: what reads along the other axis.
+
+use crate::bench::{Bench, Outcome, Unit};
+use crate::check::Near;
+use crate::data::Input;
+
+const SIZE: usize = 4096;
+
+pub fn run(bench: &Bench) -> Outcome {
+    if !bench.wants_some("e_") {
+        return Ok(());
+    }
+    let x = Input::<f32, 2>::random([SIZE, SIZE]);
+    bench.row(
+        "e_transpose_copy",
+        Unit::Milliseconds,
+        [SIZE, SIZE],
+        || x.tensor.t().contiguous(),
+        |[i, j]| Near::exact(x.at([j, i])),
+    )?;
+    bench.row(
+        "e_x_plus_xT",
+        Unit::Milliseconds,
+        [SIZE, SIZE],
+        || &x.tensor + x.tensor.t(),
+        |[i, j]| Near::sum([x.at([i, j]), x.at([j, i])].into_iter()),
+    )
+}

@@ -308,3 +308,21 @@ fn an_unsigned_index_does_not_count_from_the_end() {
     let error = x.index_select(0, &Tensor::new([u64::MAX])).data().unwrap_err();
     assert_eq!((error.kind(), error.op()), (ErrorKind::Index, "index_select"));
 }
+
+#[test]
+fn products_of_sixteen_bits_are_added_up_in_thirty_two() -> zither::Result<()> {
+    // 2,048 times 1.001² is 2052.1; rounded products of 1.002 would add up to 2051.97, sixteen-bit sums to far less.
+    let one = f16::from_f32(1.001);
+    let exact = f16::from_f32(one.to_f32() * one.to_f32() * 2048.0);
+    let a = Tensor::<f16, _>::full([1, 2048], one);
+    assert_eq!(a.matmul(&a.t()).item()?, exact);
+    let kernel = Tensor::<f16, _>::full([1, 1, 2048], one);
+    let image = Tensor::<f16, _>::full([1, 1, 2048], one);
+    assert_eq!(image.conv1d(&kernel, None, Window::default()).item()?, exact);
+    // The gradient of a shared operand is a long sum of products too.
+    let w = Tensor::<f16, _>::full([1, 1], one).set_requires_grad(true);
+    let x = Tensor::<f16, _>::full([2048, 1], one);
+    x.matmul(&w).backward_with(&Tensor::full([2048, 1], one));
+    assert_eq!(w.grad().expect("w is reached").item()?, exact);
+    Ok(())
+}

@@ -40,7 +40,8 @@ impl Gradients {
 
 /// The gradients of the sum of `output`'s elements with respect to `inputs`, in their order.
 ///
-/// The inputs need not have been said to require a gradient, and may stand anywhere in the graph. The gradients are lazy
+/// The inputs need not have been said to require a gradient, and may stand anywhere in the graph. (An output that was read
+/// before lets go of how it was made, unless an input was said to require one.) The gradients are lazy
 /// tensors with a history of their own, so they can be differentiated again:
 ///
 /// ```

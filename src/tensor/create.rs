@@ -172,7 +172,7 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
 
 impl<T: IntegerDType, D: Dimension> Tensor<T, D> {
     twin_functions! {
-        /// Random whole numbers in `low..high`, all equally likely.
+        /// Random whole numbers in `low..high`, all equally likely (to one part in 2^64 divided by their number).
         fn randint try_randint(shape: impl IntoShape<D>, low: T, high: T) -> Tensor<T, D> {
             Ok(Tensor::wrap(create::randint(&shape.into_shape(), low.literal(), high.literal())?))
         }

@@ -33,6 +33,11 @@ pub(crate) fn matmul(a: &Node, b: &Node) -> Result<Node> {
             b.shape()
         )));
     }
+    let wide = crate::ops::accumulator(a.dtype());
+    if wide != a.dtype() {
+        // Sixteen bits are too few for products that will be added up, here and in the gradient.
+        return matmul(&a.cast(wide)?, &b.cast(wide)?)?.cast(a.dtype());
+    }
     // Rows and columns for rank-1 operands, taken away again at the end.
     let left = if a.rank() == 1 { a.reshaped(&[1, depth]) } else { a.clone() };
     let right = if b.rank() == 1 { b.reshaped(&[depth, 1]) } else { b.clone() };

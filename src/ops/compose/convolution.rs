@@ -31,6 +31,12 @@ pub(crate) fn conv(
 ) -> Result<Node> {
     let spatial = sliding.stride.len();
     check(op, x, weight, bias, spatial, groups)?;
+    let wide = crate::ops::accumulator(x.dtype());
+    if wide != x.dtype() {
+        // Sixteen bits are too few for products that will be added up, here and in the gradient.
+        let bias = bias.map(|bias| bias.cast(wide)).transpose()?;
+        return conv(op, &x.cast(wide)?, &weight.cast(wide)?, bias.as_ref(), sliding, groups)?.cast(x.dtype());
+    }
     let (samples, channels, outputs) = (x.shape()[0], x.shape()[1], weight.shape()[0]);
     let kernel: Spatial = weight.shape()[2..].into();
     let windows = windows(op, x, &kernel, sliding)?; // [N, C, ..places, ..kernel]

@@ -1,0 +1,75 @@
+//! Random programs, short ones over many shapes and long ones that need more registers than there are.
+
+use super::super::memory::Pages;
+use super::encoding::disassemble;
+use super::{check, kernels};
+use crate::codegen::block::tests::Random;
+use crate::codegen::block::tests::random::program_with;
+use crate::lower::program::Fold;
+
+#[test]
+fn random_programs_agree_with_the_evaluator() {
+    let mut served = 0;
+    for seed in 0..1500 {
+        let mut random = Random::new(700_000 + seed);
+        let words = random.below(12);
+        let (program, operands) = program_with(&mut random, words, None, 1500, false);
+        served += usize::from(check(&program, &operands));
+    }
+    assert!(served > 1400, "{served} were served");
+}
+
+#[test]
+fn random_folds_agree_with_the_evaluator() {
+    let mut served = 0;
+    for seed in 0..1500 {
+        let mut random = Random::new(710_000 + seed);
+        let fold = random.pick(&[Fold::Sum, Fold::Prod, Fold::Max, Fold::Min]);
+        let words = random.below(6);
+        let (program, operands) = program_with(&mut random, words, Some(fold), 3000, false);
+        served += usize::from(check(&program, &operands));
+    }
+    assert!(served > 150, "{served} were served");
+}
+
+#[test]
+fn long_programs_spill_without_harm() {
+    for seed in 0..60 {
+        let mut random = Random::new(720_000 + seed);
+        let words = 100 + random.below(500);
+        let (program, operands) = program_with(&mut random, words, None, 200, false);
+        assert!(check(&program, &operands));
+    }
+    for seed in 0..60 {
+        let mut random = Random::new(730_000 + seed);
+        let words = 100 + random.below(300);
+        let (program, operands) = program_with(&mut random, words, Some(Fold::Max), 300, false);
+        check(&program, &operands);
+    }
+}
+
+#[test]
+fn all_code_of_kernels_decodes() {
+    for seed in 0..200 {
+        let mut random = Random::new(740_000 + seed);
+        let fold = random.pick(&[None, Some(Fold::Sum), Some(Fold::Min)]);
+        let words = random.below(60);
+        let (program, _) = program_with(&mut random, words, fold, 3000, false);
+        for kernel in kernels(&program) {
+            let lines = disassemble(&kernel.code);
+            assert!(lines.iter().any(|line| line == "ret"));
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn code_is_never_writable_and_executable_at_once() {
+    let pages = Pages::new(&[0xc3; 5000]).unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let start = format!("{:x}-", pages.start().addr());
+    let line =
+        maps.lines().find(|line| line.trim_start_matches('0').starts_with(&start)).expect("the mapping is listed");
+    assert!(line.contains(" r-xp "), "{line}");
+    assert!(maps.lines().all(|line| !line.contains("rwx")), "{maps}");
+}

@@ -416,7 +416,7 @@ impl Run<'_, '_> {
                     self.locked &= !(1 << register);
                     state.register = None;
                 }
-                if let Some(slot) = state.spill {
+                if let Some(slot) = state.spill.take() {
                     self.freed_spills.push(slot);
                 }
             }

@@ -392,7 +392,8 @@ impl Select {
     /// A mask the other way round.
     pub(super) fn not(&mut self, mask: Id) -> Id {
         let bits = self.mask_bits.get(&mask).copied().unwrap_or(0);
-        let width = if bits == 64 { Width::Y } else { self.width(Lane::Mask) };
+        // A constant that fits any width still does.
+        let width = if bits == 32 { self.width(Lane::Mask) } else { Width::Y };
         let ones = self.ones();
         let to = self.commutative(op::PXOR, width, mask, ones);
         self.new_mask(to, bits)

@@ -6,6 +6,7 @@ mod kernels;
 mod math;
 mod random;
 mod sizes;
+mod timing;
 
 use super::{Jit, Kind, machine};
 use crate::codegen::block::tests::scalar::{Scalar, evaluate};

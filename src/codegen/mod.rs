@@ -20,7 +20,7 @@ enum Kind {
     #[cfg(all(target_arch = "x86_64", unix))]
     Jit(x86::Jit),
     /// The block interpreter.
-    Block(block::Block),
+    Block(Box<block::Block>),
 }
 
 /// Makes a program ready to run: as machine code where that is served, else for the interpreter.
@@ -35,7 +35,7 @@ pub(crate) fn compile(program: &LoopProgram) -> Compiled {
 impl Compiled {
     /// A program for the interpreter; `vector` chooses the loops for machines with a [`block::vector_unit`].
     fn interpreted(program: &LoopProgram, vector: bool) -> Compiled {
-        Compiled(Kind::Block(block::Block::of(program, vector)))
+        Compiled(Kind::Block(Box::new(block::Block::of(program, vector))))
     }
 
     /// How many independent parts the work is split into: decided by shape only, never by thread count. At least 1.

@@ -99,13 +99,13 @@ impl Select {
             Unary::Widen => self.rm(op::CVTPS2PD, Width::Y, x),
             Unary::Narrow => self.narrow(x),
             Unary::RoundF16 => {
-                let x = if wide { self.to_odd(x) } else { x };
+                let x = if wide { self.rounded_to_odd(x) } else { x };
                 let half = self.extract(op::CVTPS2PH, of_32, x, 0);
                 self.rm(op::CVTPH2PS, of_32, half)
             }
             Unary::RoundBF16 => {
-                let x = if wide { self.to_odd(x) } else { x };
-                let half = self.to_bf16(x);
+                let x = if wide { self.rounded_to_odd(x) } else { x };
+                let half = self.rounded_to_bf16(x);
                 self.shift(op::PSLLD, of_32, half, 16)
             }
             Unary::Bits | Unary::FromBits => x,
@@ -253,10 +253,8 @@ impl Select {
         let sign = self.negative(x);
         let flipped = self.commutative(op::PXOR, Width::Y, whole, sign);
         let signed = self.rvm(op::PSUBQ, Width::Y, flipped, sign);
-        let (high, low) = (
-            self.constant_64(9_223_372_036_854_775_808f64.to_bits()),
-            self.constant_64((-9.223_372_036_854_775_808e18f64).to_bits()),
-        );
+        let limit = 2f64.powi(63);
+        let (high, low) = (self.constant_64(limit.to_bits()), self.constant_64((-limit).to_bits()));
         let above = self.rvm_with(op::CMPPD, Width::Y, x, high, GREATER_OR_EQUAL);
         let below = self.rvm_with(op::CMPPD, Width::Y, x, low, LESS);
         let (most, least) = (self.constant_64(i64::MAX as u64), self.constant_64(i64::MIN as u64));
@@ -276,7 +274,7 @@ impl Select {
     }
 
     /// The `f32` next to an `f64`, odd unless the conversion is exact: it can be rounded once more.
-    fn to_odd(&mut self, x: Id) -> Id {
+    fn rounded_to_odd(&mut self, x: Id) -> Id {
         let near = self.narrow(x);
         let back = self.rm(op::CVTPS2PD, Width::Y, near);
         let (size, back_size) = (self.magnitude(true, Width::Y, x), self.magnitude(true, Width::Y, back));
@@ -289,7 +287,7 @@ impl Select {
     }
 
     /// The bf16 nearest to an `f32`, ties to even, in the low half of each lane.
-    pub(super) fn to_bf16(&mut self, x: Id) -> Id {
+    pub(super) fn rounded_to_bf16(&mut self, x: Id) -> Id {
         let width = self.width(Lane::F32);
         let upper = self.shift(op::PSRLD, width, x, 16);
         let one = self.constant_32(1);

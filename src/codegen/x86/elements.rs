@@ -118,7 +118,7 @@ impl Select {
             }
             DType::F16 => (op::CVTPS2PH, width, value, Some(0)),
             DType::BF16 => {
-                let halves = self.to_bf16(value);
+                let halves = self.rounded_to_bf16(value);
                 let words = self.pack_words(halves);
                 (if eight { op::MOVUPS_STORE } else { op::MOVQ_STORE }, Width::X, words, None)
             }

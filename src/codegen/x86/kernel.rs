@@ -11,12 +11,13 @@
 //! Two copies, one instruction of each in turn, keep the machine busy where one would wait for its own results. A tail's
 //! elements are copied to the frame and its results from there, so that nothing beyond a row is ever touched.
 
-use super::allocate::{Allocator, Line, Site, Uses};
+use super::allocate::{Allocator, Places, Site};
 use super::asm::*;
 use super::build::{Built, Kind, Spec, build};
 use super::elements::Step;
 use super::frame::{Frame, LENGTH, POSITION, POSITION_STEP, ROWS, TAIL_32, TAIL_64};
 use super::inst::{Home, Id, Inst, NONE, Value};
+use super::line::{Line, Uses};
 use super::memory::Pages;
 use super::op::{self, Op};
 use super::rare;
@@ -242,7 +243,7 @@ impl Writer<'_> {
         for &(id, register) in fixed {
             let home = self.built.pieces.values[id as usize % self.built.pieces.values.len()].home;
             if matches!(home, Home::Constant(_) | Home::Slot(_)) {
-                let mem = super::allocate::Places::home(&mut self.frame, &mut self.asm, home, 0);
+                let mem = self.frame.home(&mut self.asm, home, 0);
                 self.asm.vex(op::MOVUPS, Width::Y, register, 0, Operand::Memory(mem), None);
             }
         }

@@ -17,6 +17,7 @@ mod fold;
 mod frame;
 mod inst;
 mod kernel;
+mod line;
 mod map;
 mod memory;
 mod op;
@@ -33,8 +34,8 @@ use std::sync::OnceLock;
 pub(super) struct Jit(Kind);
 
 enum Kind {
-    Map(map::Map),
-    Fold(fold::Fold),
+    Map(Box<map::Map>),
+    Fold(Box<fold::Fold>),
 }
 
 /// Whether this machine has the instructions.
@@ -57,8 +58,8 @@ impl Jit {
     /// The program as machine code, if the emitter serves it. The machine must have the instructions.
     fn of(program: &LoopProgram) -> Option<Jit> {
         Some(Jit(match program.fold {
-            None => Kind::Map(map::Map::of(program)?),
-            Some(fold) => Kind::Fold(fold::Fold::of(program, fold)?),
+            None => Kind::Map(Box::new(map::Map::of(program)?)),
+            Some(fold) => Kind::Fold(Box::new(fold::Fold::of(program, fold)?)),
         }))
     }
 

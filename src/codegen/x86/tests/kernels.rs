@@ -107,7 +107,8 @@ fn every_conversion_agrees_at_every_power_of_two_and_next_to_it() {
         .collect();
     let ints: Vec<Literal> = longs.iter().map(|x| Literal::I32(x.to_integer().unwrap() as i32)).collect();
     use Unary::*;
-    let table: [(&[Literal], Lane, &[(Unary, Lane)]); 4] = [
+    type Conversions<'a> = (&'a [Literal], Lane, &'a [(Unary, Lane)]);
+    let table: [Conversions; 4] = [
         (
             &doubles,
             Lane::F64,
@@ -171,7 +172,7 @@ fn parts_may_run_on_many_threads() {
     let Some(compiled) = jit(&program) else { return };
     shared(&compiled);
     assert!(compiled.parts() > 4);
-    let expected = run(&program, &compiled, &[values.clone()], true);
+    let expected = run(&program, &compiled, std::slice::from_ref(&values), true);
     let operand: Vec<f32> = values.iter().map(|value| value.to_f64() as f32).collect();
     let mut out = vec![0f32; 1 << 18];
     let (from, to) = (operand.as_ptr() as usize, out.as_mut_ptr() as usize);

@@ -11,7 +11,7 @@ use crate::codegen::block::tests::words::map;
 use crate::dtype::DType;
 use crate::lower::program::{Access, Fold, Load, LoopProgram};
 use crate::ops::math;
-use crate::ops::vector::{Emit, Lane, Val};
+use crate::ops::vector::{Emit, Val};
 use std::time::Instant;
 
 fn gelu(e: &mut Emit, x: Val) -> Val {
@@ -137,6 +137,7 @@ fn how_fast() {
         ("gelu-tanh f32", unary(64, DType::F32, gelu)),
         ("exp f64", unary(64, DType::F64, math::exp)),
         ("sin f32", unary(64, DType::F32, math::sin)),
+        ("random bits", map(64, &[], DType::U32, |e| crate::ops::random::write(e, 1, 2, 3))),
         (
             "pow f64",
             map(64, &[(DType::F64, true); 2], DType::F64, |e| {
@@ -146,7 +147,7 @@ fn how_fast() {
         ),
     ] {
         println!("compiling {name}: {:.1} µs for {} words", compile_time(&program), program.words.len());
-        println!("  found again: {:.2} µs", best(|| drop(jit(&program))) / 1000.0);
+        let (found, interpreted) = (best(|| drop(jit(&program))), best(|| drop(Compiled::interpreted(&program, true))));
+        println!("  found again: {:.2} µs; for the interpreter: {:.2} µs", found / 1000.0, interpreted / 1000.0);
     }
-    let _ = Lane::F32;
 }

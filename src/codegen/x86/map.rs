@@ -17,6 +17,15 @@ const COLUMNS: usize = 64;
 /// Where an operand is read across its rows, so many columns at a time keep its cache lines at hand.
 const TILE: usize = 16;
 
+/// Whether rows are so short that the interpreter, whose blocks reach over rows, is faster.
+fn too_short(walk: &Walk, words: usize) -> bool {
+    match walk.sizes[..] {
+        [.., rows, columns] if walk.sizes.len() > 2 && rows * columns < 8 => true,
+        [.., _, columns] => columns < 4 && words > 16,
+        _ => false,
+    }
+}
+
 /// An elementwise program.
 pub(super) struct Map {
     kernel: Arc<Kernel>,
@@ -38,6 +47,9 @@ impl Map {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
         let strided = strided(program)?;
         let walk = Walk::new(&program.outer, strided.iter().map(|(_, strides)| &strides[..]));
+        if too_short(&walk, program.words.len()) {
+            return None;
+        }
         let operands = walk.reads(program)?;
         let crosses = operands.iter().zip(&walk.strides).any(|(read, strides)| {
             let outside = strides.len().checked_sub(2).map_or(0, |axis| strides[axis]);

@@ -7,11 +7,17 @@ use crate::codegen::block::tests::Random;
 use crate::codegen::block::tests::random::program_with;
 use crate::lower::program::Fold;
 
+/// How many programs are drawn; `ZITHER_FUZZ=100` asks for a hundred times as many.
+fn seeds(usual: u64) -> std::ops::Range<u64> {
+    let times = std::env::var("ZITHER_FUZZ").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
+    0..usual * times
+}
+
 #[test]
 fn random_programs_agree_with_the_evaluator() {
     let mut served = 0;
-    for seed in 0..1500 {
-        let mut random = Random::new(700_000 + seed);
+    for seed in seeds(1500) {
+        let mut random = Random::new(1_000_000_000 + seed);
         let words = random.below(12);
         let (program, operands) = program_with(&mut random, words, None, 1500, false);
         served += usize::from(check(&program, &operands));
@@ -22,8 +28,8 @@ fn random_programs_agree_with_the_evaluator() {
 #[test]
 fn random_folds_agree_with_the_evaluator() {
     let mut served = 0;
-    for seed in 0..1500 {
-        let mut random = Random::new(710_000 + seed);
+    for seed in seeds(1500) {
+        let mut random = Random::new(2_000_000_000 + seed);
         let fold = random.pick(&[Fold::Sum, Fold::Prod, Fold::Max, Fold::Min]);
         let words = random.below(6);
         let (program, operands) = program_with(&mut random, words, Some(fold), 3000, false);
@@ -34,24 +40,26 @@ fn random_folds_agree_with_the_evaluator() {
 
 #[test]
 fn long_programs_spill_without_harm() {
-    for seed in 0..60 {
-        let mut random = Random::new(720_000 + seed);
+    let (mut maps, mut folds) = (0, 0);
+    for seed in seeds(80) {
+        let mut random = Random::new(3_000_000_000 + seed);
         let words = 100 + random.below(500);
         let (program, operands) = program_with(&mut random, words, None, 200, false);
-        assert!(check(&program, &operands));
+        maps += usize::from(check(&program, &operands));
     }
-    for seed in 0..60 {
-        let mut random = Random::new(730_000 + seed);
+    for seed in seeds(120) {
+        let mut random = Random::new(4_000_000_000 + seed);
         let words = 100 + random.below(300);
         let (program, operands) = program_with(&mut random, words, Some(Fold::Max), 300, false);
-        check(&program, &operands);
+        folds += usize::from(check(&program, &operands));
     }
+    assert!(maps > 50 && folds > 10, "{maps} and {folds} were served");
 }
 
 #[test]
 fn all_code_of_kernels_decodes() {
     for seed in 0..200 {
-        let mut random = Random::new(740_000 + seed);
+        let mut random = Random::new(5_000_000_000 + seed);
         let fold = random.pick(&[None, Some(Fold::Sum), Some(Fold::Min)]);
         let words = random.below(60);
         let (program, _) = program_with(&mut random, words, fold, 3000, false);

@@ -102,6 +102,15 @@ fn how_fast() {
         program.loads[1].access = Access::Strided { offset: 0, strides: vec![0, 1] };
         program
     };
+    let permuted = |inner: usize, middle: usize| {
+        // The axes but the last two are turned round.
+        let mut program = short_rows(64 * 64 * middle, inner);
+        let (m, n) = (middle as i64, inner as i64);
+        program.outer = vec![64, 64, middle, inner];
+        program.loads[0].access = Access::Strided { offset: 0, strides: vec![m * n, 64 * m * n, 1, m] };
+        program.loads[1].access = Access::Strided { offset: 0, strides: vec![1, 0, 0, 1] };
+        program
+    };
     let million = 1 << 20;
     let rows: Vec<(&str, LoopProgram, usize)> = vec![
         ("(a+b)*c f32, 4096", fused(4096), 4096),
@@ -115,6 +124,12 @@ fn how_fast() {
         ("transpose f32, 1024x1024", copy(million, vec![1, 1024]), million),
         ("rows + row f32, 4096x16", short_rows(4096, 16), 1 << 16),
         ("rows + row f32, 8192x3", short_rows(8192, 3), 8192 * 3),
+        ("rows + row f32, 8192x2", short_rows(8192, 2), 8192 * 2),
+        ("rows + row f32, 8192x5", short_rows(8192, 5), 8192 * 5),
+        ("turned f32, 64x64x2x2", permuted(2, 2), 64 * 64 * 4),
+        ("turned f32, 64x64x4x4", permuted(4, 4), 64 * 64 * 16),
+        ("turned f32, 64x64x2x16", permuted(16, 2), 64 * 64 * 32),
+        ("turned f32, 64x64x16x2", permuted(2, 16), 64 * 64 * 32),
         ("sum f32 1024x1024, axis 1", matrix(1024, 1024, false, DType::F32, Fold::Sum), million),
         ("sum f32 1024x1024, axis 0", matrix(1024, 1024, true, DType::F32, Fold::Sum), million),
         ("sum f32 1M", matrix(1, million, false, DType::F32, Fold::Sum), million),

@@ -6,30 +6,55 @@
 mod axes;
 mod block;
 mod order;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod x86;
 
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
 
 /// A program made ready to run. It may be run any number of times, by several threads at once.
-pub(crate) struct Compiled {
-    block: block::Block,
+pub(crate) struct Compiled(Kind);
+
+enum Kind {
+    /// Machine code.
+    #[cfg(all(target_arch = "x86_64", unix))]
+    Jit(x86::Jit),
+    /// The block interpreter.
+    Block(Box<block::Block>),
 }
 
-/// Makes a program ready to run.
+/// Makes a program ready to run: as machine code where that is served, else for the interpreter.
 pub(crate) fn compile(program: &LoopProgram) -> Compiled {
-    Compiled { block: block::Block::of(program, block::vector_unit()) }
+    #[cfg(all(target_arch = "x86_64", unix))]
+    if let Some(jit) = x86::Jit::offer(program) {
+        return Compiled(Kind::Jit(jit));
+    }
+    Compiled::interpreted(program, block::vector_unit())
 }
 
 impl Compiled {
+    /// A program for the interpreter; `vector` chooses the loops for machines with a [`block::vector_unit`].
+    fn interpreted(program: &LoopProgram, vector: bool) -> Compiled {
+        Compiled(Kind::Block(Box::new(block::Block::of(program, vector))))
+    }
+
     /// How many independent parts the work is split into: decided by shape only, never by thread count. At least 1.
     pub(crate) fn parts(&self) -> usize {
-        self.block.parts()
+        match &self.0 {
+            #[cfg(all(target_arch = "x86_64", unix))]
+            Kind::Jit(jit) => jit.parts(),
+            Kind::Block(block) => block.parts(),
+        }
     }
 
     /// The bytes of partial results, or 0. Few outputs of long reductions are split along the reduction: then
     /// each part is run with a buffer of this size (aligned for `u64`) in place of `out`, and [`Compiled::finish`] gives the output.
     pub(crate) fn partial_bytes(&self) -> usize {
-        self.block.partial_bytes()
+        match &self.0 {
+            #[cfg(all(target_arch = "x86_64", unix))]
+            Kind::Jit(jit) => jit.partial_bytes(),
+            Kind::Block(block) => block.partial_bytes(),
+        }
     }
 
     /// Runs one part, writing its range of the output, or of the partial results if there are any.
@@ -44,7 +69,16 @@ impl Compiled {
     /// written is left as it is.
     pub(crate) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) -> Result<(), Fault> {
         // SAFETY: the caller's promise is the callee's.
-        unsafe { self.block.run(part, loads, out) }
+        unsafe {
+            match &self.0 {
+                #[cfg(all(target_arch = "x86_64", unix))]
+                Kind::Jit(jit) => {
+                    jit.run(part, loads, out);
+                    Ok(())
+                }
+                Kind::Block(block) => block.run(part, loads, out),
+            }
+        }
     }
 
     /// Combines partial results into the output. Only where there are any, after all parts have run.
@@ -53,7 +87,13 @@ impl Compiled {
     /// `partials` is the buffer that all parts were run with, `out` points to room for the output.
     pub(crate) unsafe fn finish(&self, partials: *const u8, out: *mut u8) {
         // SAFETY: the caller's promise is the callee's.
-        unsafe { self.block.finish(partials, out) }
+        unsafe {
+            match &self.0 {
+                #[cfg(all(target_arch = "x86_64", unix))]
+                Kind::Jit(jit) => jit.finish(partials, out),
+                Kind::Block(block) => block.finish(partials, out),
+            }
+        }
     }
 
     /// Runs everything on this thread.

@@ -25,9 +25,8 @@ pub(super) struct Code {
     pub(super) constants: Vec<(usize, u64)>,
     /// How many values there are. The one after the last stands for "no operand".
     pub(super) values: usize,
-    /// The value that is folded or stored, and its lane.
+    /// The value that is folded or stored.
     pub(super) result: usize,
-    pub(super) lane: Lane,
     /// The bytes of all registers.
     pub(super) arena: usize,
     /// The operands read at constant strides, by slot.
@@ -97,7 +96,6 @@ impl Code {
             constants: Vec::new(),
             values: nodes.list.len(),
             result: result.id as usize,
-            lane: result.lane,
             arena: registers.bytes,
             strided,
             step_axes: sizes[walked..].to_vec(),

@@ -15,9 +15,9 @@ trait Combine {
 
 /// The loops of one fold on one lane type.
 #[derive(Clone, Copy)]
-pub(super) struct Folder {
+pub(in crate::codegen) struct Folder {
     /// (`n`, accumulators, values): accumulator `i` takes in value `i`, or the one value there is.
-    pub(super) block: unsafe fn(usize, *mut u8, *const u8),
+    pub(in crate::codegen) block: unsafe fn(usize, *mut u8, *const u8),
     pub(super) one: unsafe fn(usize, *mut u8, *const u8),
     /// (`n`, accumulators, values): accumulator `i % ACCUMULATORS` takes in value `i`.
     pub(super) interleaved: unsafe fn(usize, *mut u8, *const u8),
@@ -240,7 +240,7 @@ pub(super) fn folder_of(fold: Fold, stored: DType, vector: bool) -> Folder {
 }
 
 /// What a fold over nothing gives.
-pub(super) fn identity(fold: Fold, stored: DType) -> Literal {
+pub(in crate::codegen) fn identity(fold: Fold, stored: DType) -> Literal {
     match fold {
         Fold::Sum => Literal::zero(stored),
         Fold::Prod => Literal::one(stored),
@@ -253,7 +253,7 @@ pub(super) fn identity(fold: Fold, stored: DType) -> Literal {
 ///
 /// # Safety
 /// `to` has room for `n` lanes of `width` bytes; one is behind `lane`.
-pub(super) unsafe fn fill(n: usize, to: *mut u8, lane: *const u8, width: usize) {
+pub(in crate::codegen) unsafe fn fill(n: usize, to: *mut u8, lane: *const u8, width: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         match width {

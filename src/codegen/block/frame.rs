@@ -14,9 +14,9 @@ use std::slice;
 
 /// A value: where its lanes are, and whether it is one lane for all.
 #[derive(Clone, Copy)]
-pub(super) struct Value {
-    pub(super) lanes: *const u8,
-    pub(super) uniform: bool,
+pub(in crate::codegen) struct Value {
+    pub(in crate::codegen) lanes: *const u8,
+    pub(in crate::codegen) uniform: bool,
 }
 
 impl Value {

@@ -57,7 +57,7 @@ impl Map {
 }
 
 /// Writes results as the stored dtype.
-pub(super) struct Store {
+pub(in crate::codegen) struct Store {
     storer: Storer,
     kernels: &'static [Kernel],
     size: usize,
@@ -71,7 +71,7 @@ impl Store {
     }
 
     /// Whether lanes are elements already.
-    pub(super) fn direct(&self) -> bool {
+    pub(in crate::codegen) fn direct(&self) -> bool {
         self.storer.direct
     }
 
@@ -79,7 +79,7 @@ impl Store {
     ///
     /// # Safety
     /// The output is one of those behind `out`.
-    pub(super) unsafe fn element(&self, out: *mut u8, output: usize) -> *mut u8 {
+    pub(in crate::codegen) unsafe fn element(&self, out: *mut u8, output: usize) -> *mut u8 {
         // SAFETY: the caller's promise.
         unsafe { out.add(output * self.size) }
     }
@@ -88,7 +88,7 @@ impl Store {
     ///
     /// # Safety
     /// The value holds `n` lanes (one if uniform), and `to` has room for `n` elements.
-    pub(super) unsafe fn store(&self, value: Value, n: usize, to: *mut u8) {
+    pub(in crate::codegen) unsafe fn store(&self, value: Value, n: usize, to: *mut u8) {
         if value.lanes == to.cast_const() {
             return;
         }

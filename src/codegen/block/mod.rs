@@ -16,11 +16,17 @@ mod map;
 mod nodes;
 mod reduce;
 mod registers;
+mod split;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod words;
 
+pub(super) use fold::{fill, identity};
+pub(super) use frame::Value;
 pub(super) use lanes::vector_unit;
+pub(super) use nodes::{affine, lane_bits};
+pub(super) use registers::register_bytes;
+pub(super) use split::{Cascade, Part, Split};
 
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;

@@ -164,7 +164,7 @@ impl Nodes {
 }
 
 /// A position without divisions or conditions, as an offset and one stride per axis.
-pub(super) fn affine(expr: &Expr, rank: usize) -> Option<(i64, Vec<i64>)> {
+pub(in crate::codegen) fn affine(expr: &Expr, rank: usize) -> Option<(i64, Vec<i64>)> {
     let both = |a: &Expr, b: &Expr, sign: i64| {
         let ((mut offset, mut strides), (other, others)) = (affine(a, rank)?, affine(b, rank)?);
         offset = offset.wrapping_add(sign.wrapping_mul(other));
@@ -193,7 +193,7 @@ pub(super) fn affine(expr: &Expr, rank: usize) -> Option<(i64, Vec<i64>)> {
 }
 
 /// A literal's bits in its lane.
-pub(super) fn lane_bits(literal: Literal) -> u64 {
+pub(in crate::codegen) fn lane_bits(literal: Literal) -> u64 {
     let mut emit = Emit::new();
     emit.literal(literal);
     match emit.finish()[..] {

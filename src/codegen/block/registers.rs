@@ -21,7 +21,7 @@ pub(super) struct Registers {
 
 /// The bytes of a register. The line on top keeps registers from lying a whole page apart, where the processor
 /// mistakes a load from one for a read of what is being stored to another.
-pub(super) fn register_bytes(width: usize) -> usize {
+pub(in crate::codegen) fn register_bytes(width: usize) -> usize {
     LANES * width + 64
 }
 

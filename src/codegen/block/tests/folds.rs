@@ -2,14 +2,20 @@
 
 use super::words::SIZES;
 use super::{Random, buffer, check, run};
+use crate::codegen::Compiled;
 use crate::codegen::order::Order;
-use crate::codegen::{Compiled, block::Block};
 use crate::dtype::{DType, Literal};
 use crate::lower::program::{Access, Fold, Load, LoopProgram};
 use crate::ops::vector::Emit;
 
 /// Folds a dense operand of `rows × columns` over its columns or its rows.
-pub(super) fn matrix(rows: usize, columns: usize, over_rows: bool, dtype: DType, fold: Fold) -> LoopProgram {
+pub(in crate::codegen) fn matrix(
+    rows: usize,
+    columns: usize,
+    over_rows: bool,
+    dtype: DType,
+    fold: Fold,
+) -> LoopProgram {
     let mut emit = Emit::new();
     let result = emit.load(0, dtype);
     let width = columns as i64;
@@ -81,7 +87,7 @@ fn long_folds_are_split_without_changing_a_bit() {
     for (rows, columns, over_rows) in [(1, 300_001, false), (5, 70_000, false), (9_001, 33, true), (4_100, 600, true)] {
         for dtype in [DType::F32, DType::F64, DType::U8, DType::BF16] {
             let program = matrix(rows, columns, over_rows, dtype, Fold::Sum);
-            let compiled = Compiled { block: Block::of(&program, true) };
+            let compiled = Compiled::interpreted(&program, true);
             assert!(compiled.parts() > 1 && compiled.partial_bytes() > 0, "{rows} × {columns}");
             let number = |random: &mut Random| Literal::from_f64(dtype, random.below(1000) as f64 / 64.0);
             check(&program, &[(0..rows * columns).map(|_| number(&mut random)).collect()]);
@@ -94,7 +100,7 @@ fn parts_may_run_on_many_threads() {
     fn shared<T: Send + Sync>(_: &T) {}
     let program = matrix(2000, 700, true, DType::F32, Fold::Sum);
     let values: Vec<Literal> = (0..2000 * 700).map(|i| Literal::F32((i % 1013) as f32 / 7.0)).collect();
-    let compiled = Compiled { block: Block::of(&program, true) };
+    let compiled = Compiled::interpreted(&program, true);
     shared(&compiled);
     let operand = buffer(&values);
     let (operand_at, mut partials, mut out) =

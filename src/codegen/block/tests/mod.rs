@@ -1,11 +1,11 @@
 //! The interpreter against the scalar evaluator, bit for bit, with and without the vector unit.
 
-mod folds;
-mod random;
-mod scalar;
-mod words;
+pub(in crate::codegen) mod folds;
+pub(in crate::codegen) mod random;
+pub(in crate::codegen) mod scalar;
+pub(in crate::codegen) mod words;
 
-use super::{Block, vector_unit};
+use super::vector_unit;
 use crate::codegen::Compiled;
 use crate::dtype::{DType, Literal, bf16, f16};
 use crate::lower::program::LoopProgram;
@@ -13,14 +13,14 @@ use crate::ops::vector::Fault;
 use scalar::Scalar;
 
 /// A small random generator (xorshift64*).
-struct Random(u64);
+pub(in crate::codegen) struct Random(u64);
 
 impl Random {
-    fn new(seed: u64) -> Random {
+    pub(in crate::codegen) fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    fn bits(&mut self) -> u64 {
+    pub(in crate::codegen) fn bits(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -28,20 +28,20 @@ impl Random {
     }
 
     /// Below `n`.
-    fn below(&mut self, n: usize) -> usize {
+    pub(in crate::codegen) fn below(&mut self, n: usize) -> usize {
         ((self.bits() >> 32) as usize) % n
     }
 
-    fn chance(&mut self, one_in: usize) -> bool {
+    pub(in crate::codegen) fn chance(&mut self, one_in: usize) -> bool {
         self.below(one_in) == 0
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(in crate::codegen) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 
     /// A value of a dtype: small, or any bits at all, or an edge.
-    fn value(&mut self, dtype: DType) -> Literal {
+    pub(in crate::codegen) fn value(&mut self, dtype: DType) -> Literal {
         let edges =
             [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-40, 65504.0, 65520.0];
         match self.below(8) {
@@ -54,7 +54,7 @@ impl Random {
 }
 
 /// The value of a dtype with these low bits.
-fn from_bits(dtype: DType, bits: u64) -> Literal {
+pub(in crate::codegen) fn from_bits(dtype: DType, bits: u64) -> Literal {
     match dtype {
         DType::Bool => Literal::Bool(bits & 1 == 1),
         DType::I8 => Literal::I8(bits as i8),
@@ -73,7 +73,7 @@ fn from_bits(dtype: DType, bits: u64) -> Literal {
 }
 
 /// Values as a buffer, aligned for every dtype.
-fn buffer(values: &[Literal]) -> Vec<u64> {
+pub(in crate::codegen) fn buffer(values: &[Literal]) -> Vec<u64> {
     let mut bytes: Vec<u8> = Vec::new();
     for &value in values {
         let size = value.dtype().size();
@@ -90,7 +90,7 @@ fn buffer(values: &[Literal]) -> Vec<u64> {
 }
 
 /// The first `count` elements of a buffer.
-fn elements(buffer: &[u64], dtype: DType, count: usize) -> Vec<Literal> {
+pub(in crate::codegen) fn elements(buffer: &[u64], dtype: DType, count: usize) -> Vec<Literal> {
     let bytes: Vec<u8> = buffer.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let element = |bytes: &[u8]| match bytes.len() {
         1 => bytes[0].into(),
@@ -102,8 +102,12 @@ fn elements(buffer: &[u64], dtype: DType, count: usize) -> Vec<Literal> {
 }
 
 /// Runs a program on operands whose every position is known to be in range.
-fn run(program: &LoopProgram, operands: &[Vec<Literal>], vector: bool) -> Result<Vec<Literal>, Fault> {
-    let compiled = Compiled { block: Block::of(program, vector) };
+pub(in crate::codegen) fn run(
+    program: &LoopProgram,
+    operands: &[Vec<Literal>],
+    vector: bool,
+) -> Result<Vec<Literal>, Fault> {
+    let compiled = Compiled::interpreted(program, vector);
     let buffers: Vec<Vec<u64>> = operands.iter().map(|values| buffer(values)).collect();
     let loads: Vec<*const u8> = buffers.iter().map(|buffer| buffer.as_ptr().cast()).collect();
     let count = program.outer.iter().product::<usize>();
@@ -120,8 +124,10 @@ fn run(program: &LoopProgram, operands: &[Vec<Literal>], vector: bool) -> Result
 
 /// Checks a program against the scalar evaluator.
 #[track_caller]
-fn check(program: &LoopProgram, operands: &[Vec<Literal>]) {
+pub(in crate::codegen) fn check(program: &LoopProgram, operands: &[Vec<Literal>]) {
     let expected = scalar::evaluate(program, operands);
+    #[cfg(all(target_arch = "x86_64", unix))]
+    crate::codegen::x86::tests::check_against(program, operands, &expected);
     for vector in [false, true] {
         if vector && !vector_unit() {
             continue;

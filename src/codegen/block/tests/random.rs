@@ -99,6 +99,8 @@ fn computed(random: &mut Random, sizes: &[usize], dtype: DType) -> (Access, usiz
 struct Writer {
     emit: Emit,
     values: Vec<Val>,
+    /// Integers are divided, too.
+    divide: bool,
 }
 
 impl Writer {
@@ -177,7 +179,7 @@ impl Writer {
             (Lane::I64, 3) => self.emit.convert(Unary::Truncate, a, Lane::I32),
             (Lane::I32, 4) => self.emit.convert(random.pick(&[Unary::ToF32, Unary::UnsignedToF32]), a, Lane::F32),
             (Lane::I64, 4) => self.emit.convert(random.pick(&[Unary::ToF64, Unary::UnsignedToF64]), a, Lane::F64),
-            (Lane::I32 | Lane::I64, 5) => {
+            (Lane::I32 | Lane::I64, 5) if self.divide => {
                 let one = self.emit.int(lane, 1);
                 let divisor = if random.chance(50) { b } else { self.emit.or(b, one) };
                 let words = [Binary::DivS, Binary::RemS, Binary::DivU, Binary::RemU];
@@ -196,17 +198,29 @@ impl Writer {
 
 /// A random program with its operands.
 fn program(random: &mut Random, words: usize, fold: Option<Fold>, limit: usize) -> (LoopProgram, Vec<Vec<Literal>>) {
+    program_with(random, words, fold, limit, true)
+}
+
+/// The same; where it is not `all`, without divisions of integers and computed accesses.
+pub(in crate::codegen) fn program_with(
+    random: &mut Random,
+    words: usize,
+    fold: Option<Fold>,
+    limit: usize,
+    all: bool,
+) -> (LoopProgram, Vec<Vec<Literal>>) {
     let outer = shape(random, limit);
     let reduced = match fold {
         None => vec![],
         Some(_) => shape(random, (2 * limit / outer.iter().product::<usize>().max(1)).max(1)),
     };
     let sizes: Vec<usize> = outer.iter().chain(&reduced).copied().collect();
-    let mut writer = Writer { emit: Emit::new(), values: Vec::new() };
+    let mut writer = Writer { emit: Emit::new(), values: Vec::new(), divide: all };
     let (mut loads, mut operands) = (Vec::new(), Vec::new());
     for slot in 0..random.below(5) {
         let dtype = random.pick(&DType::ALL);
-        let (access, length) = if random.chance(3) { computed(random, &sizes, dtype) } else { strided(random, &sizes) };
+        let (access, length) =
+            if all && random.chance(3) { computed(random, &sizes, dtype) } else { strided(random, &sizes) };
         loads.push(Load { dtype, access });
         operands.push((0..length).map(|_| random.value(dtype)).collect());
         let val = writer.emit.load(slot, dtype);

@@ -7,7 +7,7 @@ use crate::ops::vector::{Binary, Compare, Fault, Lane, LaneFn, Unary, Val, Word}
 
 /// One lane.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Scalar {
+pub(in crate::codegen) enum Scalar {
     Mask(bool),
     I32(i32),
     I64(i64),
@@ -19,7 +19,7 @@ use Scalar::*;
 
 impl Scalar {
     /// Equal bits; any NaN equals any other.
-    pub(super) fn same(self, other: Scalar) -> bool {
+    pub(in crate::codegen) fn same(self, other: Scalar) -> bool {
         match (self, other) {
             (F32(a), F32(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
             (F64(a), F64(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
@@ -31,7 +31,7 @@ impl Scalar {
     }
 
     /// The lane of a literal.
-    pub(super) fn of(literal: Literal) -> Scalar {
+    pub(in crate::codegen) fn of(literal: Literal) -> Scalar {
         match literal {
             Literal::Bool(v) => Mask(v),
             Literal::I8(v) => I32(v.into()),
@@ -50,7 +50,7 @@ impl Scalar {
     }
 
     /// The element of a dtype that a lane is stored as.
-    pub(super) fn store(self, dtype: DType) -> Literal {
+    pub(in crate::codegen) fn store(self, dtype: DType) -> Literal {
         match (dtype, self) {
             (DType::Bool, Mask(v)) => Literal::Bool(v),
             (DType::I8, I32(v)) => Literal::I8(v as i8),
@@ -102,7 +102,7 @@ fn nearest(x: f64, guess: u16, value: impl Fn(u16) -> f64) -> f32 {
     value(sign | best) as f32
 }
 
-pub(super) fn unary(word: Unary, x: Scalar, to: Lane) -> Scalar {
+pub(in crate::codegen) fn unary(word: Unary, x: Scalar, to: Lane) -> Scalar {
     match (word, x, to) {
         (Unary::Neg, F32(x), _) => F32(f32::from_bits(x.to_bits() ^ 1 << 31)),
         (Unary::Neg, F64(x), _) => F64(f64::from_bits(x.to_bits() ^ 1 << 63)),
@@ -164,7 +164,7 @@ pub(super) fn unary(word: Unary, x: Scalar, to: Lane) -> Scalar {
     }
 }
 
-pub(super) fn binary(word: Binary, a: Scalar, b: Scalar) -> Result<Scalar, Fault> {
+pub(in crate::codegen) fn binary(word: Binary, a: Scalar, b: Scalar) -> Result<Scalar, Fault> {
     macro_rules! integer {
         ($a:expr, $b:expr, $S:ty, $U:ty) => {{
             let (a, b, bits) = ($a, $b, <$S>::BITS);
@@ -278,7 +278,7 @@ pub(super) fn binary(word: Binary, a: Scalar, b: Scalar) -> Result<Scalar, Fault
     })
 }
 
-pub(super) fn compare(word: Compare, a: Scalar, b: Scalar) -> bool {
+pub(in crate::codegen) fn compare(word: Compare, a: Scalar, b: Scalar) -> bool {
     let order = match (a, b) {
         (Mask(a), Mask(b)) => Some(a.cmp(&b)),
         (I32(a), I32(b)) if matches!(word, Compare::LtU | Compare::LeU) => Some((a as u32).cmp(&(b as u32))),
@@ -371,7 +371,7 @@ impl Element<'_> {
 }
 
 /// Every output of a program.
-pub(super) fn evaluate(program: &LoopProgram, operands: &[Vec<Literal>]) -> Result<Vec<Literal>, Fault> {
+pub(in crate::codegen) fn evaluate(program: &LoopProgram, operands: &[Vec<Literal>]) -> Result<Vec<Literal>, Fault> {
     let sizes: Vec<usize> = program.outer.iter().chain(&program.reduced).copied().collect();
     let elements: usize = program.reduced.iter().product();
     (0..program.outer.iter().product())

@@ -5,10 +5,10 @@ use crate::dtype::{DType, Literal};
 use crate::lower::program::{Access, Load, LoopProgram};
 use crate::ops::vector::{Binary, Compare, Emit, Lane, LaneFn, Table, Unary, Val};
 
-pub(super) const SIZES: [usize; 17] = [0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 255, 256, 257, 511, 512, 513, 1025];
+pub(in crate::codegen) const SIZES: [usize; 17] = [0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 255, 256, 257, 511, 512, 513, 1025];
 
 /// The dtype that is its lane, bit for bit.
-pub(super) fn plain(lane: Lane) -> DType {
+pub(in crate::codegen) fn plain(lane: Lane) -> DType {
     match lane {
         Lane::Mask => DType::Bool,
         Lane::I32 => DType::I32,
@@ -19,7 +19,12 @@ pub(super) fn plain(lane: Lane) -> DType {
 }
 
 /// An elementwise program over `n` elements; an operand is dense, or one element for all.
-fn map(n: usize, loads: &[(DType, bool)], stored: DType, body: impl FnOnce(&mut Emit) -> Val) -> LoopProgram {
+pub(in crate::codegen) fn map(
+    n: usize,
+    loads: &[(DType, bool)],
+    stored: DType,
+    body: impl FnOnce(&mut Emit) -> Val,
+) -> LoopProgram {
     let mut emit = Emit::new();
     let result = body(&mut emit);
     let load = |&(dtype, dense): &(DType, bool)| Load {
@@ -37,7 +42,7 @@ fn map(n: usize, loads: &[(DType, bool)], stored: DType, body: impl FnOnce(&mut 
     }
 }
 
-fn values(random: &mut Random, dtype: DType, n: usize) -> Vec<Literal> {
+pub(in crate::codegen) fn values(random: &mut Random, dtype: DType, n: usize) -> Vec<Literal> {
     (0..n.max(1)).map(|_| random.value(dtype)).collect()
 }
 

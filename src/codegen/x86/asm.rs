@@ -1,0 +1,388 @@
+//! Bytes of x86-64 instructions: vector instructions by their [`Op`], and the few others that loops need.
+//!
+//! Jumps and constants are named by [`Label`]s, which may be bound before or after they are used; [`Asm::finish`] puts
+//! the distances in. Nothing here knows what the code is for.
+
+use super::op::Op;
+
+/// A general register, by its number in the encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Gpr(pub(super) u8);
+
+pub(super) const RAX: Gpr = Gpr(0);
+pub(super) const RCX: Gpr = Gpr(1);
+pub(super) const RDX: Gpr = Gpr(2);
+pub(super) const RBX: Gpr = Gpr(3);
+pub(super) const RSP: Gpr = Gpr(4);
+pub(super) const RBP: Gpr = Gpr(5);
+pub(super) const RSI: Gpr = Gpr(6);
+pub(super) const RDI: Gpr = Gpr(7);
+pub(super) const R8: Gpr = Gpr(8);
+pub(super) const R9: Gpr = Gpr(9);
+pub(super) const R10: Gpr = Gpr(10);
+pub(super) const R11: Gpr = Gpr(11);
+pub(super) const R12: Gpr = Gpr(12);
+pub(super) const R13: Gpr = Gpr(13);
+pub(super) const R14: Gpr = Gpr(14);
+pub(super) const R15: Gpr = Gpr(15);
+
+/// A vector register, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Vector(pub(super) u8);
+
+/// How many of a vector register's bits an instruction works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Width {
+    /// 128 bits.
+    X,
+    /// 256 bits.
+    Y,
+}
+
+/// A place in the code or among its constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Label(u32);
+
+/// An address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mem {
+    /// `[base + displacement]`.
+    Base(Gpr, i32),
+    /// `[base + index · scale + displacement]`; the scale is 1, 2, 4 or 8.
+    Indexed(Gpr, Gpr, u8, i32),
+    /// The bytes from a label on, plus a displacement.
+    At(Label, i32),
+}
+
+/// The operand that may be a register or memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operand {
+    Register(Vector),
+    Memory(Mem),
+}
+
+/// When a conditional jump is taken, after a comparison of unsigned numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    Below = 2,
+    Equal = 4,
+    NotEqual = 5,
+    BelowOrEqual = 6,
+    Above = 7,
+}
+
+/// Code being written.
+#[derive(Default)]
+pub(super) struct Asm {
+    bytes: Vec<u8>,
+    labels: Vec<Option<usize>>,
+    fixups: Vec<Fixup>,
+}
+
+/// Four bytes to be filled with the distance from `end`, the end of their instruction, to a label.
+struct Fixup {
+    at: usize,
+    end: usize,
+    label: Label,
+    displacement: i32,
+}
+
+impl Asm {
+    /// The bytes, with all distances in place.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        for fixup in &self.fixups {
+            let target = self.labels[fixup.label.0 as usize].expect("a label in use is bound");
+            let distance = target as i64 - fixup.end as i64 + i64::from(fixup.displacement);
+            let distance = i32::try_from(distance).expect("code is far below 2 GiB");
+            self.bytes[fixup.at..fixup.at + 4].copy_from_slice(&distance.to_le_bytes());
+        }
+        self.bytes
+    }
+
+    /// The bytes so far.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// A new label, not bound yet.
+    pub(super) fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len() as u32 - 1)
+    }
+
+    /// Binds a label here.
+    pub(super) fn bind(&mut self, label: Label) {
+        self.labels[label.0 as usize] = Some(self.bytes.len());
+    }
+
+    /// Fills up with `fill` to a multiple of `to` bytes.
+    pub(super) fn align(&mut self, to: usize, fill: u8) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(to), fill);
+    }
+
+    /// Bytes that are no code.
+    pub(super) fn data(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    // Vector instructions
+
+    /// `reg`, `rm` and `vvvv` as the instruction's own description places them; `vvvv` is 0 where it has none.
+    pub(super) fn vex(&mut self, op: Op, width: Width, reg: u8, vvvv: u8, rm: Operand, immediate: Option<u8>) {
+        let (x, b) = match rm {
+            Operand::Register(r) => (0, r.0 >> 3),
+            Operand::Memory(mem) => mem.high_bits(),
+        };
+        let length = u8::from(width == Width::Y) << 2;
+        let r = (reg >> 3) ^ 1;
+        if op.map == 1 && op.w == 0 && x == 0 && b == 0 {
+            self.bytes.extend([0xc5, r << 7 | (!vvvv & 15) << 3 | length | op.prefix]);
+        } else {
+            self.bytes.extend([
+                0xc4,
+                r << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | op.map,
+                op.w << 7 | (!vvvv & 15) << 3 | length | op.prefix,
+            ]);
+        }
+        self.bytes.push(op.code);
+        match rm {
+            Operand::Register(r) => self.bytes.push(0xc0 | (reg & 7) << 3 | r.0 & 7),
+            Operand::Memory(mem) => self.address(reg, mem, usize::from(immediate.is_some())),
+        }
+        self.bytes.extend(immediate);
+    }
+
+    /// A vector instruction whose operand is a general register.
+    pub(super) fn vex_gpr(&mut self, op: Op, reg: Vector, from: Gpr) {
+        self.vex(op, Width::X, reg.0, 0, Operand::Register(Vector(from.0)), None);
+    }
+
+    /// Clears the upper halves, as code of other people expects.
+    pub(super) fn vzeroupper(&mut self) {
+        self.bytes.extend([0xc5, 0xf8, 0x77]);
+    }
+
+    // General instructions, on 64 bits unless they say otherwise
+
+    pub(super) fn load(&mut self, to: Gpr, from: Mem) {
+        self.with_memory(&[0x8b], true, to.0, from, 0);
+    }
+
+    pub(super) fn store(&mut self, to: Mem, from: Gpr) {
+        self.with_memory(&[0x89], true, from.0, to, 0);
+    }
+
+    /// Loads 1, 2, 4 or 8 bytes, zero above.
+    pub(super) fn load_bytes(&mut self, size: usize, to: Gpr, from: Mem) {
+        match size {
+            1 => self.with_memory(&[0x0f, 0xb6], false, to.0, from, 0),
+            2 => self.with_memory(&[0x0f, 0xb7], false, to.0, from, 0),
+            4 => self.with_memory(&[0x8b], false, to.0, from, 0),
+            _ => self.load(to, from),
+        }
+    }
+
+    /// Stores the low 1, 2, 4 or 8 bytes of `rax`, `rcx`, `rdx` or `rbx`.
+    pub(super) fn store_bytes(&mut self, size: usize, to: Mem, from: Gpr) {
+        debug_assert!(from.0 < 4, "the low byte of another register needs a prefix");
+        match size {
+            1 => self.with_memory(&[0x88], false, from.0, to, 0),
+            2 => {
+                self.bytes.push(0x66);
+                self.with_memory(&[0x89], false, from.0, to, 0);
+            }
+            4 => self.with_memory(&[0x89], false, from.0, to, 0),
+            _ => self.store(to, from),
+        }
+    }
+
+    /// Stores a 32-bit number.
+    pub(super) fn store_immediate(&mut self, to: Mem, value: u32) {
+        self.with_memory(&[0xc7], false, 0, to, 4);
+        self.bytes.extend(value.to_le_bytes());
+    }
+
+    pub(super) fn lea(&mut self, to: Gpr, of: Mem) {
+        self.with_memory(&[0x8d], true, to.0, of, 0);
+    }
+
+    pub(super) fn add_into_memory(&mut self, to: Mem, from: Gpr) {
+        self.with_memory(&[0x01], true, from.0, to, 0);
+    }
+
+    /// Adds a number to 64 bits in memory.
+    pub(super) fn add_to_memory(&mut self, to: Mem, value: i32) {
+        self.with_memory(&[0x81], true, 0, to, 4);
+        self.bytes.extend(value.to_le_bytes());
+    }
+
+    pub(super) fn add(&mut self, to: Gpr, value: i32) {
+        self.with_registers(&[0x81], true, 0, to.0);
+        self.bytes.extend(value.to_le_bytes());
+    }
+
+    pub(super) fn and(&mut self, to: Gpr, value: i32) {
+        self.with_registers(&[0x81], true, 4, to.0);
+        self.bytes.extend(value.to_le_bytes());
+    }
+
+    pub(super) fn sub(&mut self, to: Gpr, from: Gpr) {
+        self.with_registers(&[0x29], true, from.0, to.0);
+    }
+
+    pub(super) fn neg(&mut self, to: Gpr) {
+        self.with_registers(&[0xf7], true, 3, to.0);
+    }
+
+    pub(super) fn compare(&mut self, a: Gpr, b: Gpr) {
+        self.with_registers(&[0x39], true, b.0, a.0);
+    }
+
+    pub(super) fn compare_immediate(&mut self, a: Gpr, value: i8) {
+        self.with_registers(&[0x83], true, 7, a.0);
+        self.bytes.push(value as u8);
+    }
+
+    pub(super) fn copy(&mut self, to: Gpr, from: Gpr) {
+        self.with_registers(&[0x89], true, from.0, to.0);
+    }
+
+    pub(super) fn zero(&mut self, to: Gpr) {
+        self.with_registers(&[0x31], false, to.0, to.0);
+    }
+
+    pub(super) fn immediate(&mut self, to: Gpr, value: u64) {
+        self.bytes.extend([0x48 | to.0 >> 3, 0xb8 | to.0 & 7]);
+        self.bytes.extend(value.to_le_bytes());
+    }
+
+    pub(super) fn push(&mut self, register: Gpr) {
+        self.short(0x50, register);
+    }
+
+    pub(super) fn pop(&mut self, register: Gpr) {
+        self.short(0x58, register);
+    }
+
+    pub(super) fn ret(&mut self) {
+        self.bytes.push(0xc3);
+    }
+
+    pub(super) fn call_register(&mut self, to: Gpr) {
+        self.with_registers(&[0xff], false, 2, to.0);
+    }
+
+    pub(super) fn call(&mut self, to: Label) {
+        self.bytes.push(0xe8);
+        self.distance(to, 0, 0);
+    }
+
+    pub(super) fn jump(&mut self, to: Label) {
+        self.bytes.push(0xe9);
+        self.distance(to, 0, 0);
+    }
+
+    pub(super) fn jump_if(&mut self, condition: Condition, to: Label) {
+        self.bytes.extend([0x0f, 0x80 | condition as u8]);
+        self.distance(to, 0, 0);
+    }
+
+    // Pieces of encodings
+
+    fn short(&mut self, code: u8, register: Gpr) {
+        if register.0 > 7 {
+            self.bytes.push(0x41);
+        }
+        self.bytes.push(code | register.0 & 7);
+    }
+
+    fn with_registers(&mut self, code: &[u8], wide: bool, reg: u8, rm: u8) {
+        self.rex(wide, reg, 0, rm >> 3);
+        self.bytes.extend(code);
+        self.bytes.push(0xc0 | (reg & 7) << 3 | rm & 7);
+    }
+
+    fn with_memory(&mut self, code: &[u8], wide: bool, reg: u8, mem: Mem, trailing: usize) {
+        let (x, b) = mem.high_bits();
+        self.rex(wide, reg, x, b);
+        self.bytes.extend(code);
+        self.address(reg, mem, trailing);
+    }
+
+    fn rex(&mut self, wide: bool, reg: u8, x: u8, b: u8) {
+        let rex = 0x40 | u8::from(wide) << 3 | (reg >> 3) << 2 | x << 1 | b;
+        if rex != 0x40 {
+            self.bytes.push(rex);
+        }
+    }
+
+    /// The bytes that say which address; `trailing` bytes of the instruction follow them.
+    fn address(&mut self, reg: u8, mem: Mem, trailing: usize) {
+        let reg = (reg & 7) << 3;
+        match mem {
+            Mem::At(label, displacement) => {
+                self.bytes.push(reg | 5);
+                self.distance(label, displacement, trailing);
+            }
+            Mem::Base(base, displacement) => {
+                let (mode, short) = size_of_displacement(displacement, base);
+                self.bytes.push(mode << 6 | reg | base.0 & 7);
+                if base.0 & 7 == 4 {
+                    self.bytes.push(0x24);
+                }
+                self.displacement(mode, short, displacement);
+            }
+            Mem::Indexed(base, index, scale, displacement) => {
+                debug_assert!(index != RSP && scale.is_power_of_two() && scale <= 8);
+                let (mode, short) = size_of_displacement(displacement, base);
+                self.bytes.push(mode << 6 | reg | 4);
+                self.bytes.push((scale.trailing_zeros() as u8) << 6 | (index.0 & 7) << 3 | base.0 & 7);
+                self.displacement(mode, short, displacement);
+            }
+        }
+    }
+
+    fn displacement(&mut self, mode: u8, short: u8, displacement: i32) {
+        match mode {
+            0 => {}
+            1 => self.bytes.push(short),
+            _ => self.bytes.extend(displacement.to_le_bytes()),
+        }
+    }
+
+    fn distance(&mut self, label: Label, displacement: i32, trailing: usize) {
+        let at = self.bytes.len();
+        self.fixups.push(Fixup { at, end: at + 4 + trailing, label, displacement });
+        self.bytes.extend([0; 4]);
+    }
+}
+
+/// The mode bits for a displacement, and its one byte where that is enough. `rbp` and `r13` always need one.
+fn size_of_displacement(displacement: i32, base: Gpr) -> (u8, u8) {
+    match i8::try_from(displacement) {
+        Ok(0) if base.0 & 7 != 5 => (0, 0),
+        Ok(short) => (1, short as u8),
+        Err(_) => (2, 0),
+    }
+}
+
+impl Mem {
+    /// The fourth bits of the index and of the base.
+    fn high_bits(self) -> (u8, u8) {
+        match self {
+            Mem::Base(base, _) => (0, base.0 >> 3),
+            Mem::Indexed(base, index, ..) => (index.0 >> 3, base.0 >> 3),
+            Mem::At(..) => (0, 0),
+        }
+    }
+
+    /// The address so many bytes on.
+    pub(super) fn offset(self, by: i32) -> Mem {
+        match self {
+            Mem::Base(base, displacement) => Mem::Base(base, displacement + by),
+            Mem::Indexed(base, index, scale, displacement) => Mem::Indexed(base, index, scale, displacement + by),
+            Mem::At(label, displacement) => Mem::At(label, displacement + by),
+        }
+    }
+}

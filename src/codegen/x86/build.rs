@@ -1,0 +1,174 @@
+//! Turns what a kernel has to do into pieces of code.
+
+use super::asm::Width;
+use super::combine::Combine;
+use super::elements::Step;
+use super::inst::{Form, Home, Id, Inst, NONE, Pieces, Target};
+use super::op;
+use super::select::{Piece, Select};
+use crate::dtype::DType;
+use crate::ops::vector::{Lane, Val, Word};
+
+/// Everything that decides the code of a kernel, and nothing else: sizes and offsets are told when it is run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Spec {
+    /// The words, of which only those the result needs count.
+    pub(super) words: Vec<(Word, Lane)>,
+    pub(super) result: Val,
+    pub(super) stored: DType,
+    /// The operands that words load, by slot.
+    pub(super) operands: Vec<Read>,
+    pub(super) kind: Kind,
+}
+
+/// How an operand is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Read {
+    pub(super) dtype: DType,
+    /// Along the row.
+    pub(super) step: Step,
+    /// It is another element at every step of a fold across.
+    pub(super) stepped: bool,
+}
+
+/// What becomes of the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// They are stored, side by side.
+    Map,
+    /// Those of a row are folded to one lane: a leaf in the order along. `identity` is the bits of a lane.
+    Along { combine: Combine, identity: u64 },
+    /// Those of `steps` steps are folded into the accumulators of a row, lane by lane: some of a leaf in the order across.
+    Across { combine: Combine, steps: u8 },
+}
+
+/// A kernel's code before it has registers, and what its loops have to know.
+pub(super) struct Built {
+    pub(super) pieces: Pieces,
+    /// The elements of a vector.
+    pub(super) lanes: usize,
+    /// Which of the words' operands are read at all.
+    pub(super) used: Vec<bool>,
+    /// How the operands lie: those of the words, then the output (of lanes, for folds), then the accumulators of a fold.
+    pub(super) operands: Vec<Read>,
+    /// The accumulator, or [`NONE`].
+    pub(super) accumulator: Id,
+}
+
+/// The dtype that is its lane, bit for bit; a mask's accumulators are as wide as an `I32`.
+pub(super) fn accumulator_dtype(lane: Lane) -> DType {
+    match lane {
+        Lane::Mask | Lane::I32 => DType::I32,
+        Lane::I64 => DType::I64,
+        Lane::F32 => DType::F32,
+        Lane::F64 => DType::F64,
+    }
+}
+
+/// The code of a kernel, or `None` where there are no instructions for one of its words.
+pub(super) fn build(spec: &Spec) -> Option<Built> {
+    let needed = needed(spec);
+    let used = || spec.words.iter().zip(&needed).filter(|(_, needed)| **needed).map(|(word, _)| *word);
+    let wide = |lane: Lane| matches!(lane, Lane::I64 | Lane::F64);
+    let lanes = if used().any(|(_, lane)| wide(lane)) { 4 } else { 8 };
+    let mut select = Select::new(lanes);
+    let mut names = vec![NONE; spec.words.len()];
+    let mut used_operands = vec![false; spec.operands.len()];
+    for (at, &(word, lane)) in spec.words.iter().enumerate() {
+        if !needed[at] {
+            continue;
+        }
+        names[at] = match word {
+            Word::Load { slot, dtype } => {
+                let read = spec.operands[usize::from(slot)];
+                used_operands[usize::from(slot)] = true;
+                select.read(slot, dtype, read.step, read.stepped)
+            }
+            Word::Position if matches!(spec.kind, Kind::Across { .. }) => return None,
+            Word::Position => select.position(),
+            word => select.word(word, lane, &|val: Val| names[val.id as usize])?,
+        };
+    }
+    let result = names[spec.result.id as usize];
+
+    let mut operands = spec.operands.clone();
+    let dense = |dtype| Read { dtype, step: Step::Dense, stepped: false };
+    let output = operands.len() as u16;
+    operands.push(dense(spec.stored));
+    let mut accumulator = NONE;
+    select.pieces.fold = select.pieces.body.len();
+    match spec.kind {
+        Kind::Map => select.write(Target::Operand(output), spec.stored, result),
+        Kind::Along { combine, identity } => {
+            let of = output + 1;
+            operands.push(dense(accumulator_dtype(combine.lane())));
+            let width = select.width(combine.lane());
+            accumulator = select.at_home(Home::Element { operand: of, lane: 0 }, width, false);
+            select.new_mask(accumulator, 32);
+            select.clear_accumulators(combine, identity);
+            let there = select.begin_tail(combine, identity, result);
+            select.accumulate(combine, accumulator, there);
+            select.piece = Piece::Body;
+            select.accumulate(combine, accumulator, result);
+            select.piece = Piece::After;
+            select.store(Target::Operand(of), op::MOVUPS_STORE, width, accumulator, None);
+            select.fold_accumulators(combine, output);
+        }
+        Kind::Across { combine, .. } => {
+            // The output is the accumulators.
+            let dtype = accumulator_dtype(combine.lane());
+            operands[usize::from(output)] = dense(dtype);
+            accumulator = select.read(output, dtype, Step::Dense, false);
+            select.accumulate(combine, accumulator, result);
+            select.piece = Piece::After;
+            select.write(Target::Operand(output), dtype, accumulator);
+        }
+    }
+    let mut pieces = select.pieces;
+    keep_invariants(&mut pieces);
+    Some(Built { pieces, lanes, used: used_operands, operands, accumulator })
+}
+
+/// Which words the result is made from.
+fn needed(spec: &Spec) -> Vec<bool> {
+    let mut needed = vec![false; spec.words.len()];
+    needed[spec.result.id as usize] = true;
+    for at in (0..needed.len()).rev() {
+        if !needed[at] {
+            continue;
+        }
+        let mut need = |val: Val| needed[val.id as usize] = true;
+        match spec.words[at].0 {
+            Word::Load { .. } | Word::Const { .. } | Word::Position => {}
+            Word::Unary(_, a) => need(a),
+            Word::Lookup { index, .. } => need(index),
+            Word::Binary(_, a, b) | Word::Compare(_, a, b) => [a, b].into_iter().for_each(need),
+            Word::Select(a, b, c) | Word::Fma(a, b, c) => [a, b, c].into_iter().for_each(need),
+            Word::Rare { when, x, otherwise, .. } => [when, x, otherwise].into_iter().for_each(need),
+        }
+    }
+    needed
+}
+
+/// Gives a slot of the frame to every value that the preamble makes and other pieces read.
+fn keep_invariants(pieces: &mut Pieces) {
+    let readers = pieces.body.iter().chain(&pieces.tail).chain(&pieces.after).chain(&pieces.finish);
+    for id in readers.flat_map(|inst| inst.args).filter(|&id| id != NONE) {
+        let value = &mut pieces.values[id as usize];
+        if value.invariant && value.home == Home::None {
+            value.home = Home::Slot(pieces.slots);
+            pieces.slots += 1;
+        }
+    }
+    let mut preamble = Vec::with_capacity(pieces.preamble.len() + pieces.slots as usize);
+    for inst in pieces.preamble.drain(..) {
+        preamble.push(inst);
+        if inst.to != NONE
+            && let Home::Slot(slot) = pieces.values[inst.to as usize].home
+        {
+            let (form, args) = (Form::Store(Target::Slot(slot)), [inst.to, NONE, NONE]);
+            preamble.push(Inst { form, op: op::MOVUPS_STORE, width: Width::Y, to: NONE, args, immediate: None });
+        }
+    }
+    pieces.preamble = preamble;
+}

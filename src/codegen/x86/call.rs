@@ -1,0 +1,55 @@
+//! Telling a kernel what to run on: the words at the beginning of its frame.
+
+use super::frame::{LENGTH, POINTERS, POSITION, POSITION_STEP, ROWS};
+use super::kernel::Kernel;
+
+/// A kernel with its frame.
+pub(super) struct Call<'k> {
+    kernel: &'k Kernel,
+    frame: *mut u8,
+}
+
+impl<'k> Call<'k> {
+    /// # Safety
+    /// `frame` is aligned to 8 bytes and has room for [`Kernel::frame_bytes`], for as long as the call lives.
+    pub(super) unsafe fn new(kernel: &'k Kernel, frame: *mut u8) -> Call<'k> {
+        Call { kernel, frame }
+    }
+
+    fn set(&mut self, at: usize, value: i64) {
+        debug_assert!(at + 8 <= self.kernel.frame_bytes);
+        // SAFETY: whoever made the call vouches for the frame's size and alignment.
+        unsafe { self.frame.add(at).cast::<i64>().write(value) }
+    }
+
+    /// Where a pointer begins.
+    pub(super) fn pointer(&mut self, pointer: usize, address: i64) {
+        assert!(pointer < self.kernel.pointers, "the kernel has this pointer");
+        self.set(POINTERS + 8 * pointer, address);
+    }
+
+    /// The bytes from one row to the next.
+    pub(super) fn step(&mut self, pointer: usize, bytes: i64) {
+        assert!(pointer < self.kernel.pointers, "the kernel has this pointer");
+        self.set(POINTERS + 8 * (self.kernel.pointers + pointer), bytes);
+    }
+
+    /// The position of the first element, and what the next row adds to it.
+    pub(super) fn position(&mut self, first: usize, step: usize) {
+        self.set(POSITION, first as i64);
+        self.set(POSITION_STEP, step as i64);
+    }
+
+    /// Runs so many rows of so many elements.
+    ///
+    /// # Safety
+    /// The machine has the instructions of kernels. The pointers and steps, all set since the last run (or, steps, before), are such
+    /// that every element of every row can be read, or written by nobody else.
+    pub(super) unsafe fn run(&mut self, rows: usize, length: usize) {
+        debug_assert!(rows > 0);
+        self.set(ROWS, rows as i64);
+        self.set(LENGTH, length as i64);
+        // SAFETY: the caller's promise, and that of whoever made the call.
+        unsafe { self.kernel.run(self.frame) }
+    }
+}

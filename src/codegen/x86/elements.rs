@@ -1,0 +1,180 @@
+//! Chooses instructions for reading elements into lanes, for writing lanes as elements, and for positions.
+
+use super::asm::Width;
+use super::inst::{Form, Home, Id, Inst, NONE, Target};
+use super::op::{self, Op};
+use super::select::Select;
+use crate::dtype::DType;
+use crate::ops::vector::Lane;
+
+/// How an operand's elements lie along a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Step {
+    /// One for all lanes.
+    Uniform,
+    /// Side by side.
+    Dense,
+    /// So many elements apart.
+    Strided(i64),
+}
+
+impl Step {
+    pub(super) fn of(stride: i64) -> Step {
+        match stride {
+            0 => Step::Uniform,
+            1 => Step::Dense,
+            stride => Step::Strided(stride),
+        }
+    }
+}
+
+impl Select {
+    fn element(&mut self, operand: u16, lane: usize, width: Width, invariant: bool) -> Id {
+        self.at_home(Home::Element { operand, lane: lane as u8 }, width, invariant)
+    }
+
+    /// A vector of an operand's elements, in the lane of their dtype. Where it is `stepped`, even one element for all
+    /// lanes is not the same all along a row.
+    pub(super) fn read(&mut self, operand: u16, dtype: DType, step: Step, stepped: bool) -> Id {
+        let width = self.width(Lane::of(dtype));
+        let narrow = self.width(Lane::I32);
+        let elements = match (step, dtype.size()) {
+            (Step::Dense, 4 | 8) => return self.element(operand, 0, width, false),
+            (Step::Dense, _) => self.element(operand, 0, Width::X, false),
+            (Step::Uniform, size) => {
+                let element = self.element(operand, 0, Width::X, !stepped);
+                match size {
+                    1 => self.rm(op::PBROADCASTB, Width::X, element),
+                    2 => self.rm(op::PBROADCASTW, Width::X, element),
+                    4 => return self.rm(op::BROADCASTSS, width, element),
+                    _ => return self.rm(op::BROADCASTSD, width, element),
+                }
+            }
+            (Step::Strided(_), 4 | 8) => return self.collect(operand, dtype.size()),
+            (Step::Strided(_), _) => self.collect(operand, dtype.size()),
+        };
+        // One or two bytes an element, which take a conversion from the low end of a register or from memory.
+        match dtype {
+            DType::I8 => self.rm(op::PMOVSXBD, narrow, elements),
+            DType::U8 => self.rm(op::PMOVZXBD, narrow, elements),
+            DType::I16 => self.rm(op::PMOVSXWD, narrow, elements),
+            DType::U16 => self.rm(op::PMOVZXWD, narrow, elements),
+            DType::F16 => self.rm(op::CVTPH2PS, narrow, elements),
+            DType::BF16 => {
+                let low = self.rm(op::PMOVZXWD, narrow, elements);
+                self.shift(op::PSLLD, narrow, low, 16)
+            }
+            DType::Bool => {
+                let bytes = self.rm(op::PMOVZXBD, narrow, elements);
+                let zero = self.zero();
+                let mask = self.rvm(op::PCMPGTD, narrow, bytes, zero);
+                self.new_mask(mask, 32)
+            }
+            DType::I32 | DType::U32 | DType::F32 | DType::I64 | DType::U64 | DType::F64 => {
+                unreachable!("{dtype} needs no conversion")
+            }
+        }
+    }
+
+    /// Elements that do not lie side by side, read one by one; those of one or two bytes to the low end of the register.
+    fn collect(&mut self, operand: u16, size: usize) -> Id {
+        let insert: Op = match size {
+            1 => op::PINSRB,
+            2 => op::PINSRW,
+            4 => op::PINSRD,
+            _ => op::PINSRQ,
+        };
+        let per_half = if size < 4 { self.lanes } else { 16 / size };
+        let mut halves = Vec::new();
+        for first in (0..self.lanes).step_by(per_half) {
+            let element = self.element(operand, first, Width::X, false);
+            let mut half = match size {
+                4 => self.rm(op::MOVD, Width::X, element),
+                8 => self.rm(op::MOVQ, Width::X, element),
+                _ => {
+                    let zero = self.zero();
+                    self.rvm_with(insert, Width::X, zero, element, 0)
+                }
+            };
+            for k in 1..per_half {
+                let element = self.element(operand, first + k, Width::X, false);
+                half = self.rvm_with(insert, Width::X, half, element, k as u8);
+            }
+            halves.push(half);
+        }
+        match halves[..] {
+            [low, high] => self.rvm_with(op::INSERTI128, Width::Y, low, high, 1),
+            _ => halves[0],
+        }
+    }
+
+    /// Writes a vector of lanes as elements of a dtype.
+    pub(super) fn write(&mut self, target: Target, dtype: DType, value: Id) {
+        let width = self.width(Lane::of(dtype));
+        let eight = self.lanes == 8;
+        let (op, width, value, immediate) = match dtype {
+            DType::F32 | DType::I32 | DType::U32 | DType::F64 | DType::I64 | DType::U64 => {
+                (op::MOVUPS_STORE, width, value, None)
+            }
+            DType::F16 => (op::CVTPS2PH, width, value, Some(0)),
+            DType::BF16 => {
+                let halves = self.rounded_to_bf16(value);
+                let words = self.pack_words(halves);
+                (if eight { op::MOVUPS_STORE } else { op::MOVQ_STORE }, Width::X, words, None)
+            }
+            DType::I16 | DType::U16 => {
+                let words = self.pack_words(value);
+                (if eight { op::MOVUPS_STORE } else { op::MOVQ_STORE }, Width::X, words, None)
+            }
+            DType::I8 | DType::U8 => {
+                let bytes = self.pack_bytes(value);
+                (if eight { op::MOVQ_STORE } else { op::MOVD_STORE }, Width::X, bytes, None)
+            }
+            DType::Bool => {
+                let mask = self.mask(value, 32);
+                let ones = self.shift(op::PSRLD, width, mask, 31);
+                let bytes = self.pack_bytes(ones);
+                (if eight { op::MOVQ_STORE } else { op::MOVD_STORE }, Width::X, bytes, None)
+            }
+        };
+        self.store(target, op, width, value, immediate);
+    }
+
+    /// An instruction that stores a value as it is.
+    pub(super) fn store(&mut self, target: Target, op: Op, width: Width, value: Id, immediate: Option<u8>) {
+        let inst = Inst { form: Form::Store(target), op, width, to: NONE, args: [value, NONE, NONE], immediate };
+        self.push(inst, false);
+    }
+
+    /// The low two bytes of each 32-bit lane, side by side at the low end.
+    fn pack_words(&mut self, x: Id) -> Id {
+        let pattern = u64::from_le_bytes([0, 1, 4, 5, 8, 9, 12, 13]);
+        let pattern = self.constant([pattern, u64::MAX, pattern, u64::MAX]);
+        let packed = self.rvm(op::PSHUFB, self.width(Lane::I32), x, pattern);
+        if self.lanes == 8 { self.rm_with(op::PERMQ, Width::Y, packed, 0b1000) } else { packed }
+    }
+
+    /// The low byte of each 32-bit lane, side by side at the low end.
+    fn pack_bytes(&mut self, x: Id) -> Id {
+        let pattern = u64::from_le_bytes([0, 4, 8, 12, 255, 255, 255, 255]);
+        let pattern = self.constant([pattern, u64::MAX, pattern, u64::MAX]);
+        let packed = self.rvm(op::PSHUFB, self.width(Lane::I32), x, pattern);
+        if self.lanes == 8 {
+            let joined = self.rm_with(op::PERMQ, Width::Y, packed, 0b1000);
+            self.rm_with(op::PSHUFD, Width::X, joined, 0b1000)
+        } else {
+            packed
+        }
+    }
+
+    /// The position of each element: that of the row's first, and its number in the row.
+    pub(super) fn position(&mut self) -> Id {
+        let first = self.at_home(Home::Position, Width::X, true);
+        let first = self.rm(op::BROADCASTSD, Width::Y, first);
+        let number = self.index();
+        let number = self.rm(op::PBROADCASTQ, Width::Y, number);
+        let sum = self.commutative(op::PADDQ, Width::Y, number, first);
+        let lanes = self.at_home(Home::LaneNumbers, Width::Y, false);
+        self.commutative(op::PADDQ, Width::Y, sum, lanes)
+    }
+}

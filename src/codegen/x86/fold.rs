@@ -1,0 +1,374 @@
+//! Programs with a fold, in either [`Order`]: kernels make leaves, which are then combined as everywhere.
+
+use super::build::{Kind, Read, Spec};
+use super::cache;
+use super::call::Call;
+use super::combine::Combine;
+use super::elements::Step;
+use super::kernel::Kernel;
+use super::walk::{Scratch, Walk, strided};
+use crate::codegen::block::{Cascade, Part, Split, Value, fill, identity, lane_bits, register_bytes};
+use crate::codegen::order::{ACROSS_LEAF, ALONG_LEAF, Order};
+use crate::lower::program::{self, LoopProgram};
+use crate::ops::vector::Lane;
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The work of one part, in elements of one word.
+const PART_WORK: usize = 1 << 18;
+/// The results that are kept in scratch before they are stored or combined, and the outputs of a block across.
+const BLOCK: usize = 512;
+/// Shorter rows are the interpreter's: it folds several at a time.
+const SHORTEST_ROW: usize = 32;
+/// So are shorter runs of outputs.
+const SHORTEST_RUN: usize = 16;
+
+/// A program that folds.
+pub(super) struct Fold {
+    split: Split,
+    /// The outputs' axes; then, for folds along, the one axis of the elements.
+    walk: Walk,
+    /// The elements' axes.
+    reduced: Walk,
+    /// The first byte of each operand, and the size of its elements.
+    offsets: SmallVec<[i64; 8]>,
+    sizes: SmallVec<[usize; 8]>,
+    kernels: Kernels,
+}
+
+enum Kernels {
+    Along(Arc<Kernel>),
+    Across {
+        many: Arc<Kernel>,
+        /// The steps that it takes at once.
+        steps: usize,
+        one: Arc<Kernel>,
+        reads: Vec<Read>,
+    },
+}
+
+impl Fold {
+    pub(super) fn of(program: &LoopProgram, fold: program::Fold) -> Option<Fold> {
+        let strided = strided(program)?;
+        let kept = program.outer.len();
+        let outputs = Walk::new(&program.outer, strided.iter().map(|(_, strides)| &strides[..kept]));
+        let reduced = Walk::new(&program.reduced, strided.iter().map(|(_, strides)| &strides[kept..]));
+        let combine = Combine { fold, stored: program.stored };
+        let split = Split::of(program, fold, true, program.words.len() + 2, PART_WORK);
+        let spec = |operands, kind| Spec {
+            words: program.words.clone(),
+            result: program.result,
+            stored: program.stored,
+            operands,
+            kind,
+        };
+        let (walk, kernels) = match split.order {
+            Order::Along => {
+                if reduced.sizes.len() > 1 || split.elements < SHORTEST_ROW {
+                    return None;
+                }
+                let walk = outputs.then(&reduced);
+                let identity = lane_bits(identity(fold, program.stored));
+                let spec = spec(walk.reads(program)?, Kind::Along { combine, identity });
+                (walk, Kernels::Along(cache::kernel(spec)?))
+            }
+            Order::Across => {
+                if outputs.inner() < SHORTEST_RUN || combine.lane() == Lane::Mask {
+                    return None;
+                }
+                let mut reads = outputs.reads(program)?;
+                for (read, strides) in reads.iter_mut().zip(&reduced.strides) {
+                    read.stepped = strides[strides.len() - 1] != 0;
+                }
+                let steps = steps(&reads, program.words.len());
+                let kernel = |steps| cache::kernel(spec(reads.clone(), Kind::Across { combine, steps }));
+                let (many, one) = (kernel(steps)?, kernel(1)?);
+                (outputs, Kernels::Across { many, steps: usize::from(steps), one, reads })
+            }
+        };
+        let sizes: SmallVec<[usize; 8]> = program.loads.iter().map(|load| load.dtype.size()).collect();
+        let offset = |((offset, _), size): (&(i64, Vec<i64>), &usize)| offset * *size as i64;
+        let offsets = strided.iter().zip(&sizes).map(offset).collect();
+        Some(Fold { split, walk, reduced, offsets, sizes, kernels })
+    }
+
+    /// The kernels that serve it.
+    #[cfg(test)]
+    pub(super) fn kernels(&self) -> Vec<Arc<Kernel>> {
+        match &self.kernels {
+            Kernels::Along(kernel) => vec![kernel.clone()],
+            Kernels::Across { many, one, .. } => vec![many.clone(), one.clone()],
+        }
+    }
+
+    pub(super) fn parts(&self) -> usize {
+        self.split.parts()
+    }
+
+    pub(super) fn partial_bytes(&self) -> usize {
+        self.split.partial_bytes()
+    }
+
+    /// # Safety
+    /// As for [`crate::codegen::Compiled::finish`].
+    pub(super) unsafe fn finish(&self, partials: *const u8, out: *mut u8) {
+        // SAFETY: the caller's promise is the callee's.
+        unsafe { self.split.finish(partials, out) }
+    }
+
+    /// # Safety
+    /// As for [`crate::codegen::Compiled::run`].
+    pub(super) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) {
+        // SAFETY: the caller vouches for operands and output; outputs and leaves are those of this part.
+        unsafe {
+            let Some(part) = self.split.part(part, out) else { return };
+            match &self.kernels {
+                Kernels::Along(kernel) if self.split.elements <= ALONG_LEAF => self.rows(kernel, part, loads, out),
+                Kernels::Along(kernel) => self.along(kernel, part, loads, out),
+                Kernels::Across { many, steps, one, reads } => {
+                    self.across([(many, *steps), (one, 1)], reads, part, loads, out);
+                }
+            }
+        }
+    }
+
+    /// The address of an operand's element.
+    fn address(&self, loads: &[*const u8], operand: usize, position: i64) -> i64 {
+        loads[operand].addr() as i64 + self.offsets[operand] + position * self.sizes[operand] as i64
+    }
+
+    /// Rows of one leaf each.
+    ///
+    /// # Safety
+    /// As for [`crate::codegen::Compiled::run`], for the given part.
+    unsafe fn rows(&self, kernel: &Kernel, part: Part, loads: &[*const u8], out: *mut u8) {
+        let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
+        let mut scratch = Scratch::new(frame_bytes + BLOCK * 8);
+        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, loads.len());
+        let (row_axis, row_stride) = self.walk.row_axis();
+        let mut output = part.outputs.start;
+        // SAFETY: rows and their elements are of the program's index space, for which the caller vouches; results go to
+        // their outputs, or to scratch for a block of them.
+        unsafe {
+            let frame = scratch.start();
+            let results = frame.add(frame_bytes);
+            let mut call = Call::new(kernel, frame);
+            for k in 0..loads.len() {
+                call.step(k, row_stride(k) * self.sizes[k] as i64);
+            }
+            call.step(loads.len(), width as i64);
+            call.step(loads.len() + 1, 0);
+            while output < part.outputs.end {
+                let room = row_axis - self.walk.locate(output, &mut positions);
+                let direct = self.split.direct(output, part.split, out);
+                let most = if direct.is_some() { usize::MAX } else { BLOCK };
+                let rows = room.min(part.outputs.end - output).min(most);
+                for k in 0..loads.len() {
+                    call.pointer(k, self.address(loads, k, positions[k]));
+                }
+                call.pointer(loads.len(), direct.unwrap_or(results).addr() as i64);
+                call.position(output * self.split.elements, self.split.elements);
+                call.run(rows, self.split.elements);
+                if direct.is_none() {
+                    self.split.write(Value { lanes: results, uniform: false }, output, rows, part.split, out);
+                }
+                output += rows;
+            }
+        }
+    }
+
+    /// Outputs of several leaves each: a leaf is a row of the kernel.
+    ///
+    /// # Safety
+    /// As for [`crate::codegen::Compiled::run`], for the given part.
+    unsafe fn along(&self, kernel: &Kernel, part: Part, loads: &[*const u8], out: *mut u8) {
+        const SLOT: usize = 64;
+        let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
+        let cascade_bytes = Cascade::slots(part.leaves.len()) * SLOT;
+        let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + cascade_bytes);
+        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, loads.len());
+        let stride = |k: usize| self.reduced.strides[k][self.reduced.strides[k].len() - 1];
+        // SAFETY: leaves are of the program's index space, for which the caller vouches; their values go to scratch.
+        unsafe {
+            let frame = scratch.start();
+            let values = frame.add(frame_bytes);
+            let mut cascade = Cascade::new(values.add(BLOCK * 8), SLOT, part.leaves.len());
+            let mut call = Call::new(kernel, frame);
+            for k in 0..loads.len() {
+                call.step(k, ALONG_LEAF as i64 * stride(k) * self.sizes[k] as i64);
+            }
+            call.step(loads.len(), width as i64);
+            call.step(loads.len() + 1, 0);
+            for output in part.outputs {
+                self.walk.locate(output, &mut positions);
+                let mut leaf = part.leaves.start;
+                while leaf < part.leaves.end {
+                    // Whole leaves together, the last by itself if it is shorter.
+                    let first = leaf * ALONG_LEAF;
+                    let whole = (self.split.elements - first) / ALONG_LEAF;
+                    let (rows, length) = match whole.min(part.leaves.end - leaf).min(BLOCK) {
+                        0 => (1, self.split.elements - first),
+                        rows => (rows, ALONG_LEAF),
+                    };
+                    for k in 0..loads.len() {
+                        call.pointer(k, self.address(loads, k, positions[k] + first as i64 * stride(k)));
+                    }
+                    call.pointer(loads.len(), values.addr() as i64);
+                    call.position(output * self.split.elements + first, ALONG_LEAF);
+                    call.run(rows, length);
+                    for row in 0..rows {
+                        cascade.hand().copy_from_nonoverlapping(values.add(row * width), width);
+                        cascade.push(&self.split.folder, 1);
+                    }
+                    leaf += rows;
+                }
+                let total = Value { lanes: cascade.total(&self.split.folder, 1), uniform: false };
+                self.split.write(total, output, 1, part.split, out);
+            }
+        }
+    }
+
+    /// A block of outputs at a time, some steps of all of them after the other.
+    ///
+    /// # Safety
+    /// As for [`crate::codegen::Compiled::run`], for the given part.
+    unsafe fn across(
+        &self,
+        kernels: [(&Arc<Kernel>, usize); 2],
+        reads: &[Read],
+        part: Part,
+        loads: &[*const u8],
+        out: *mut u8,
+    ) {
+        let slot = register_bytes(8);
+        let frame_bytes = kernels.map(|(kernel, _)| kernel.frame_bytes.next_multiple_of(64));
+        let cascade_bytes = Cascade::slots(part.leaves.len()) * slot;
+        let mut scratch = Scratch::new(frame_bytes[0] + frame_bytes[1] + cascade_bytes);
+        let run = self.walk.inner();
+        let mut start = part.outputs.start;
+        // SAFETY: outputs and steps are of the program's index space, for which the caller vouches; the scratch holds two
+        // frames and the cascade.
+        unsafe {
+            let frames = [scratch.start(), scratch.start().add(frame_bytes[0])];
+            let mut cascade = Cascade::new(frames[1].add(frame_bytes[1]), slot, part.leaves.len());
+            let mut calls = [0, 1].map(|k| Steps {
+                call: Call::new(kernels[k].0, frames[k]),
+                steps: kernels[k].1,
+                reads,
+                fold: self,
+                loads,
+            });
+            calls.iter_mut().for_each(Steps::set_steps);
+            while start < part.outputs.end {
+                let n = BLOCK.min(part.outputs.end - start).min(run - start % run);
+                for leaf in part.leaves.clone() {
+                    let accumulators = cascade.hand();
+                    fill(n, accumulators, self.split.identity(), self.split.width);
+                    let steps = leaf * ACROSS_LEAF..self.split.elements.min((leaf + 1) * ACROSS_LEAF);
+                    self.fold_steps(&mut calls, steps, start, n, accumulators);
+                    cascade.push(&self.split.folder, n);
+                }
+                let total = Value { lanes: cascade.total(&self.split.folder, n), uniform: false };
+                self.split.write(total, start, n, part.split, out);
+                start += n;
+            }
+        }
+    }
+
+    /// Folds some steps of the `n` outputs from `start` into their accumulators.
+    ///
+    /// # Safety
+    /// As for [`crate::codegen::Compiled::run`]; the accumulators have `n` lanes.
+    unsafe fn fold_steps(
+        &self,
+        calls: &mut [Steps<'_>; 2],
+        mut steps: Range<usize>,
+        start: usize,
+        n: usize,
+        accumulators: *mut u8,
+    ) {
+        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, self.sizes.len());
+        while !steps.is_empty() {
+            // As far as the innermost reduced axis goes; first several at once, then one by one.
+            positions.fill(0);
+            self.walk.go_to(start, &mut positions);
+            let room = self.reduced.inner() - self.reduced.go_to(steps.start, &mut positions);
+            let together = room.min(steps.len());
+            let call = &mut calls[usize::from(together < calls[0].steps)];
+            let rows = together / call.steps;
+            // SAFETY: the caller's promise.
+            unsafe { call.run(&positions, rows, n, accumulators) };
+            steps.start += rows * call.steps;
+        }
+    }
+}
+
+/// How many steps of a fold across are taken at once: as many as there are registers to point to them.
+fn steps(reads: &[Read], words: usize) -> u8 {
+    let moving = reads.iter().filter(|read| read.stepped && read.step != Step::Uniform).count();
+    let pointers = match moving {
+        0 | 1 => 8,
+        2 => 4,
+        3..=5 => 2,
+        _ => 1,
+    };
+    let most = if words <= 8 {
+        8
+    } else if words <= 40 {
+        4
+    } else {
+        2
+    };
+    pointers.min(most)
+}
+
+/// A kernel of folds across.
+struct Steps<'f> {
+    call: Call<'f>,
+    steps: usize,
+    reads: &'f [Read],
+    fold: &'f Fold,
+    loads: &'f [*const u8],
+}
+
+impl Steps<'_> {
+    /// The bytes between two steps of an operand.
+    fn step_bytes(&self, operand: usize) -> i64 {
+        let strides = &self.fold.reduced.strides[operand];
+        strides[strides.len() - 1] * self.fold.sizes[operand] as i64
+    }
+
+    /// Calls `each(pointer, operand, step)` for all pointers of operands.
+    fn pointers(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
+        let counts = self.reads.iter().map(|read| if read.stepped { self.steps } else { 1 });
+        let list: SmallVec<[(usize, usize); 16]> =
+            counts.enumerate().flat_map(|(operand, count)| (0..count).map(move |step| (operand, step))).collect();
+        list.into_iter().enumerate().map(|(pointer, (operand, step))| (pointer, operand, step))
+    }
+
+    fn set_steps(&mut self) {
+        let mut accumulators = 0;
+        for (pointer, operand, _) in self.pointers() {
+            let bytes = self.step_bytes(operand) * self.steps as i64;
+            self.call.step(pointer, bytes);
+            accumulators = pointer + 1;
+        }
+        self.call.step(accumulators, 0);
+    }
+
+    /// # Safety
+    /// As for [`Call::run`]: so many steps from these positions on can be read, and the accumulators have `n` lanes.
+    unsafe fn run(&mut self, positions: &[i64], rows: usize, n: usize, accumulators: *mut u8) {
+        let mut last = 0;
+        for (pointer, operand, step) in self.pointers() {
+            let first = self.fold.address(self.loads, operand, positions[operand]);
+            self.call.pointer(pointer, first + step as i64 * self.step_bytes(operand));
+            last = pointer + 1;
+        }
+        self.call.pointer(last, accumulators.addr() as i64);
+        self.call.position(0, 0);
+        // SAFETY: the caller's promise.
+        unsafe { self.call.run(rows, n) }
+    }
+}

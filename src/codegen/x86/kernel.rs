@@ -1,0 +1,403 @@
+//! Writes a kernel: its loops around the pieces of code.
+//!
+//! ```text
+//! for every row:
+//!     preamble
+//!     for every few vectors of the row: body, in several copies    (the first loop)
+//!     for every vector that is left: body                          (the second)
+//!     for the elements that are left: body, on copies of them      (the tail)
+//!     finish
+//! ```
+//! Two copies, one instruction of each in turn, keep the machine busy where one would wait for its own results. A tail's
+//! elements are copied to the frame and its results from there, so that nothing beyond a row is ever touched.
+
+use super::allocate::{Allocator, Places, Site};
+use super::asm::*;
+use super::build::{Built, Kind, Spec, build};
+use super::elements::Step;
+use super::frame::{Frame, LENGTH, POSITION, POSITION_STEP, ROWS, TAIL_32, TAIL_64};
+use super::inst::{Home, Id, Inst, NONE, Value};
+use super::line::{Line, Uses};
+use super::memory::Pages;
+use super::op::{self, Op};
+use super::rare;
+use crate::codegen::order::ACCUMULATORS;
+
+/// A kernel that can be run.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pages: Pages,
+    /// The bytes its frame needs.
+    pub(super) frame_bytes: usize,
+    /// How many pointers the frame has.
+    pub(super) pointers: usize,
+    /// The code, without the constants after it.
+    #[cfg(test)]
+    pub(super) code: Vec<u8>,
+}
+
+impl Kernel {
+    /// Writes the kernel, or gives `None` where there are no instructions for it or no memory for code.
+    pub(super) fn new(spec: &Spec) -> Option<Kernel> {
+        let built = build(spec)?;
+        let mut asm = Asm::default();
+        let frame = Frame::new(spec, &built, &mut asm);
+        let masks = [asm.label(), asm.label()];
+        let mut writer = Writer { spec, built: &built, asm, frame, sites: Vec::new(), spills: 0, masks };
+        writer.kernel();
+        #[cfg(test)]
+        let code_end = writer.asm.len();
+        writer.data();
+        let (frame_bytes, pointers) = (writer.frame.bytes(writer.spills), writer.frame.pointers);
+        let code = writer.asm.finish();
+        let pages = Pages::new(&code)?;
+        Some(Kernel {
+            pages,
+            frame_bytes,
+            pointers,
+            #[cfg(test)]
+            code: code[..code_end].to_vec(),
+        })
+    }
+
+    /// Runs the kernel.
+    ///
+    /// # Safety
+    /// The machine has AVX2, FMA and F16C. `frame` is aligned to 8 bytes and has room for [`Kernel::frame_bytes`]; its length, rows, pointers and
+    /// steps are set such that every element of every row can be read, or written.
+    pub(super) unsafe fn run(&self, frame: *mut u8) {
+        // SAFETY: the pages begin with a function of this type, which keeps to its frame and the elements told there.
+        unsafe {
+            let run: unsafe extern "sysv64" fn(*mut u8) = std::mem::transmute(self.pages.start());
+            run(frame);
+        }
+    }
+}
+
+/// The most values without a home with which two copies of a body still have registers enough.
+const MANY_VALUES: usize = 20;
+
+/// A kernel being written.
+struct Writer<'s> {
+    spec: &'s Spec,
+    built: &'s Built,
+    asm: Asm,
+    frame: Frame,
+    sites: Vec<Site>,
+    spills: u32,
+    /// Tables from which the lanes of a tail are read, for lanes of 32 and 64 bits.
+    masks: [Label; 2],
+}
+
+impl Writer<'_> {
+    fn kernel(&mut self) {
+        let kept = self.frame.kept();
+        for &register in &kept {
+            self.asm.push(register);
+        }
+        let row = self.asm.label();
+        self.asm.bind(row);
+        self.row();
+        self.next_row(row);
+        self.asm.vzeroupper();
+        for &register in kept.iter().rev() {
+            self.asm.pop(register);
+        }
+        self.asm.ret();
+        rare::write(&mut self.asm, &self.sites, self.frame.save, self.built.lanes);
+    }
+
+    /// One row.
+    fn row(&mut self) {
+        let pieces = &self.built.pieces;
+        self.frame.begin_row(&mut self.asm);
+        if !pieces.preamble.is_empty() {
+            // Here, what has a slot does not have it yet.
+            let not_yet = |value: &Value| match value.home {
+                Home::Slot(_) => Value { home: Home::None, ..*value },
+                _ => *value,
+            };
+            let values: Vec<Value> = pieces.values.iter().map(not_yet).collect();
+            let mut line = Line::new(&values, 1, NONE);
+            line.add(&pieces.preamble, 0..1);
+            self.write(&line, &[]);
+        }
+        self.asm.zero(RAX);
+        self.asm.load(RDX, Mem::Base(RDI, LENGTH as i32));
+        let lanes = self.built.lanes;
+        match self.spec.kind {
+            Kind::Map => {
+                let copies = self.copies();
+                if copies > 1 {
+                    let mut line = Line::new(&pieces.values, copies, NONE);
+                    line.add(&pieces.body, 0..copies);
+                    let pins = self.pins(&line);
+                    self.vectors(copies * lanes, &line, &pins, true);
+                }
+                let mut line = Line::new(&pieces.values, 1, NONE);
+                line.add(&pieces.body, 0..1);
+                self.vectors(lanes, &line, &[], copies == 1);
+                self.tail(&line);
+            }
+            Kind::Along { .. } => self.along(),
+            Kind::Across { steps, .. } => {
+                let steps = usize::from(steps);
+                let mut line = Line::new(&pieces.values, steps, self.built.accumulator);
+                for first in (0..steps).step_by(2) {
+                    let copies = first..steps.min(first + 2);
+                    line.add(&pieces.body[..pieces.fold], copies.clone());
+                    // One is folded after the other.
+                    copies.for_each(|copy| line.add(&pieces.body[pieces.fold..], copy..copy + 1));
+                }
+                line.add(&pieces.after, 0..1);
+                self.vectors(lanes, &line, &[], true);
+                self.tail(&line);
+            }
+        }
+    }
+
+    /// How many copies of the body take turns.
+    fn copies(&self) -> usize {
+        let mut line = Line::new(&self.built.pieces.values, 2, NONE);
+        line.add(&self.built.pieces.body, 0..2);
+        if Uses::of(&line).pressure <= MANY_VALUES { 2 } else { 1 }
+    }
+
+    /// A row that becomes one value.
+    fn along(&mut self) {
+        let pieces = &self.built.pieces;
+        let (lanes, accumulator) = (self.built.lanes, self.built.accumulator);
+        let vectors = ACCUMULATORS / lanes;
+        let width = pieces.values[accumulator as usize].width;
+
+        // While there are enough elements for all accumulators, those are in registers.
+        let mut line = Line::new(&pieces.values, vectors, NONE);
+        for first in (0..vectors).step_by(2) {
+            line.add(&pieces.body, first..first + 2);
+        }
+        let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), 15 - k as u8)).collect();
+        let done = self.asm.label();
+        self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
+        self.asm.jump_if(Condition::Below, done);
+        for (k, &(_, register)) in fixed.iter().enumerate() {
+            let mem = Operand::Memory(self.frame.accumulator(k));
+            self.asm.vex(op::MOVUPS, width, register, 0, mem, None);
+        }
+        self.vectors(ACCUMULATORS, &line, &fixed, true);
+        for (k, &(_, register)) in fixed.iter().enumerate() {
+            let mem = Operand::Memory(self.frame.accumulator(k));
+            self.asm.vex(op::MOVUPS_STORE, width, register, 0, mem, None);
+        }
+        self.asm.bind(done);
+
+        // Then they are in memory.
+        self.frame.point_to_accumulators(&mut self.asm);
+        let mut line = Line::new(&pieces.values, 1, NONE);
+        line.add(&pieces.body, 0..1);
+        line.add(&pieces.after, 0..1);
+        self.vectors(lanes, &line, &[], true);
+        let mut line = Line::new(&pieces.values, 1, NONE);
+        line.add(&pieces.body[..pieces.fold], 0..1);
+        line.add(&pieces.tail, 0..1);
+        line.add(&pieces.after, 0..1);
+        self.tail(&line);
+
+        let mut line = Line::new(&pieces.values, 1, NONE);
+        line.add(&pieces.finish, 0..1);
+        self.write(&line, &[]);
+    }
+
+    fn write(&mut self, line: &Line, fixed: &[(Id, u8)]) {
+        let Writer { asm, frame, sites, spills, .. } = self;
+        Allocator { asm, places: frame, sites, spills }.write(line, &Uses::of(line), fixed);
+    }
+
+    /// Constants and the like for registers that no copy needs, those most used first.
+    fn pins(&self, line: &Line) -> Vec<(Id, u8)> {
+        let spare = 15usize.saturating_sub(Uses::of(line).pressure + 2).min(8);
+        let values = &self.built.pieces.values;
+        let mut uses = vec![0u32; values.len()];
+        for Inst { args, .. } in &self.built.pieces.body {
+            for &id in args.iter().filter(|&&id| id != NONE) {
+                uses[id as usize] += 1;
+            }
+        }
+        let mut wanted: Vec<Id> = (0..values.len() as Id)
+            .filter(|&id| uses[id as usize] > 0)
+            .filter(|&id| matches!(values[id as usize].home, Home::Constant(_) | Home::Slot(_)))
+            .collect();
+        wanted.sort_by_key(|&id| std::cmp::Reverse(uses[id as usize]));
+        wanted.truncate(spare);
+        wanted.iter().enumerate().map(|(k, &id)| (id, 15 - k as u8)).collect()
+    }
+
+    /// A loop over so many elements at a time, while there are as many. `fixed` values with a home are loaded before it.
+    fn vectors(&mut self, elements: usize, line: &Line, fixed: &[(Id, u8)], repeat: bool) {
+        let (top, done) = (self.asm.label(), self.asm.label());
+        let enough = |asm: &mut Asm| {
+            asm.lea(RCX, Mem::Base(RAX, elements as i32));
+            asm.compare(RCX, RDX);
+        };
+        enough(&mut self.asm);
+        self.asm.jump_if(Condition::Above, done);
+        for &(id, register) in fixed {
+            let home = self.built.pieces.values[id as usize % self.built.pieces.values.len()].home;
+            if matches!(home, Home::Constant(_) | Home::Slot(_)) {
+                let mem = self.frame.home(&mut self.asm, home, 0);
+                self.asm.vex(op::MOVUPS, Width::Y, register, 0, Operand::Memory(mem), None);
+            }
+        }
+        self.asm.bind(top);
+        self.write(line, fixed);
+        self.frame.advance(&mut self.asm, elements);
+        if repeat {
+            enough(&mut self.asm);
+            self.asm.jump_if(Condition::BelowOrEqual, top);
+        }
+        self.asm.bind(done);
+    }
+
+    /// What is left of a row, less than a vector.
+    fn tail(&mut self, line: &Line) {
+        let done = self.asm.label();
+        self.asm.sub(RDX, RAX);
+        self.asm.jump_if(Condition::Equal, done);
+        self.tail_masks();
+        let written = match self.spec.kind {
+            Kind::Map => Some((self.spec.operands.len() as u16, false)),
+            Kind::Along { .. } => None,
+            // The accumulators are read as well.
+            Kind::Across { .. } => Some((self.spec.operands.len() as u16, true)),
+        };
+        for (pointer, (operand, copy)) in self.frame.each_pointer().into_iter().enumerate() {
+            let is_read = self.built.used.get(usize::from(operand)) == Some(&true) || written == Some((operand, true));
+            if is_read && self.frame.read(operand).step != Step::Uniform {
+                self.bring_in(pointer, operand, copy);
+            }
+        }
+        self.frame.tail = true;
+        self.write(line, &[]);
+        self.frame.tail = false;
+        if let Some((operand, _)) = written {
+            self.bring_out(operand);
+        }
+        self.asm.bind(done);
+    }
+
+    /// Which lanes a tail has: read from a table of ones and then zeros, so that `rdx` of the ones are left.
+    fn tail_masks(&mut self) {
+        self.asm.neg(RDX);
+        for (table, scale, to) in [(self.masks[0], 4, TAIL_32), (self.masks[1], 8, TAIL_64)] {
+            if scale == 8 && self.built.lanes == 8 {
+                continue;
+            }
+            self.asm.lea(RCX, Mem::At(table, 32));
+            let from = Operand::Memory(Mem::Indexed(RCX, RDX, scale, 0));
+            self.asm.vex(op::MOVUPS, Width::Y, 0, 0, from, None);
+            self.asm.vex(op::MOVUPS_STORE, Width::Y, 0, 0, Operand::Memory(Mem::Base(RDI, to)), None);
+        }
+        self.asm.neg(RDX);
+    }
+
+    /// For elements of 4 or 8 bytes side by side: the instructions that load and store some lanes, their width, and the lanes.
+    fn masked(&self, operand: u16) -> Option<(Op, Op, Width, i32)> {
+        let read = self.frame.read(operand);
+        match (read.step, read.dtype.size()) {
+            (Step::Dense, 4) => {
+                let width = if self.built.lanes == 8 { Width::Y } else { Width::X };
+                Some((op::MASKMOVPS, op::MASKMOVPS_STORE, width, TAIL_32))
+            }
+            (Step::Dense, 8) => Some((op::MASKMOVPD, op::MASKMOVPD_STORE, Width::Y, TAIL_64)),
+            _ => None,
+        }
+    }
+
+    /// Copies a tail's elements of an operand to the frame.
+    fn bring_in(&mut self, pointer: usize, operand: u16, copy: u8) {
+        if self.frame.is_own(operand) {
+            return;
+        }
+        let bounce = self.frame.bounce(pointer);
+        if let Some((load, _, width, lanes)) = self.masked(operand) {
+            self.asm.vex(op::MOVUPS, width, 1, 0, Operand::Memory(Mem::Base(RDI, lanes)), None);
+            let from = Operand::Memory(self.frame.element(&mut self.asm, operand, 0, copy));
+            self.asm.vex(load, width, 0, 1, from, None);
+            self.asm.vex(op::MOVUPS_STORE, width, 0, 0, Operand::Memory(bounce), None);
+            return;
+        }
+        let size = self.frame.read(operand).dtype.size();
+        self.one_by_one(|writer, lane| {
+            let from = writer.frame.element(&mut writer.asm, operand, lane, copy);
+            writer.asm.load_bytes(size, RCX, from);
+            writer.asm.store_bytes(size, bounce.offset((lane * size) as i32), RCX);
+        });
+    }
+
+    /// Copies a tail's results from the frame to their operand.
+    fn bring_out(&mut self, operand: u16) {
+        let bounce = self.frame.bounce(self.frame.pointer(operand, 0));
+        if let Some((_, store, width, lanes)) = self.masked(operand) {
+            self.asm.vex(op::MOVUPS, width, 1, 0, Operand::Memory(Mem::Base(RDI, lanes)), None);
+            self.asm.vex(op::MOVUPS, width, 0, 0, Operand::Memory(bounce), None);
+            let to = Operand::Memory(self.frame.element(&mut self.asm, operand, 0, 0));
+            self.asm.vex(store, width, 0, 1, to, None);
+            return;
+        }
+        let size = self.frame.read(operand).dtype.size();
+        // Through a vector register: the pointer may need the general one.
+        self.one_by_one(|writer, lane| {
+            let (load, store): (Op, Op) = match size {
+                1 => (op::PINSRB, op::PEXTRB),
+                _ => (op::PINSRW, op::PEXTRW),
+            };
+            let from = Operand::Memory(bounce.offset((lane * size) as i32));
+            writer.asm.vex(load, Width::X, 0, 0, from, Some(0));
+            let to = Operand::Memory(writer.frame.element(&mut writer.asm, operand, lane, 0));
+            writer.asm.vex(store, Width::X, 0, 0, to, Some(0));
+        });
+    }
+
+    /// Does something for every lane that the tail has.
+    fn one_by_one(&mut self, mut each: impl FnMut(&mut Self, usize)) {
+        let done = self.asm.label();
+        for lane in 0..self.built.lanes - 1 {
+            if lane > 0 {
+                self.asm.compare_immediate(RDX, lane as i8);
+                self.asm.jump_if(Condition::BelowOrEqual, done);
+            }
+            each(self, lane);
+        }
+        self.asm.bind(done);
+    }
+
+    /// Goes to the next row, if there is one.
+    fn next_row(&mut self, row: Label) {
+        for (pointer, (operand, _)) in self.frame.each_pointer().into_iter().enumerate() {
+            if !self.frame.is_own(operand) {
+                self.asm.load(RCX, self.frame.row_step(pointer));
+                self.asm.add_into_memory(self.frame.row(pointer), RCX);
+            }
+        }
+        self.asm.load(RCX, Mem::Base(RDI, POSITION_STEP as i32));
+        self.asm.add_into_memory(Mem::Base(RDI, POSITION as i32), RCX);
+        self.asm.add_to_memory(Mem::Base(RDI, ROWS as i32), -1);
+        self.asm.jump_if(Condition::NotEqual, row);
+    }
+
+    /// Everything that is read but not run.
+    fn data(&mut self) {
+        self.asm.align(32, 0xcc);
+        self.asm.bind(self.frame.constants);
+        for constant in &self.built.pieces.constants {
+            constant.iter().for_each(|word| self.asm.data(&word.to_le_bytes()));
+        }
+        self.asm.bind(self.masks[0]);
+        self.asm.bind(self.masks[1]);
+        self.asm.data(&[0xff; 32]);
+        self.asm.data(&[0; 32]);
+        self.asm.bind(self.frame.lane_numbers);
+        for lane in 0..4 * self.built.lanes as u64 * 2 {
+            self.asm.data(&lane.to_le_bytes());
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Programs without a fold: one value for every output.
+
+use super::build::{Kind, Spec};
+use super::cache;
+use super::call::Call;
+use super::elements::Step;
+use super::kernel::Kernel;
+use super::walk::{Scratch, Walk, strided};
+use crate::lower::program::LoopProgram;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// The work of one part, in elements of one word.
+const PART_WORK: usize = 1 << 18;
+/// A part's columns are a multiple of this, so that parts begin on cache lines.
+const COLUMNS: usize = 64;
+/// Where an operand is read across its rows, so many columns at a time keep its cache lines at hand.
+const TILE: usize = 16;
+
+/// Whether rows are so short that the interpreter, whose blocks reach over rows, is faster.
+fn too_short(walk: &Walk, words: usize) -> bool {
+    match walk.sizes[..] {
+        [.., rows, columns] if walk.sizes.len() > 2 && rows * columns < 8 => true,
+        [.., _, columns] => columns < 4 && words > 16,
+        _ => false,
+    }
+}
+
+/// An elementwise program.
+pub(super) struct Map {
+    kernel: Arc<Kernel>,
+    walk: Walk,
+    /// The first byte of each operand, and the size of its elements.
+    offsets: SmallVec<[i64; 8]>,
+    sizes: SmallVec<[usize; 8]>,
+    stored: usize,
+    rows: usize,
+    /// The rows and the columns of a part.
+    part_rows: usize,
+    part_columns: usize,
+    /// The columns of a tile.
+    tile: usize,
+}
+
+impl Map {
+    pub(super) fn of(program: &LoopProgram) -> Option<Map> {
+        assert!(program.reduced.is_empty(), "reduced axes need a fold");
+        let strided = strided(program)?;
+        let walk = Walk::new(&program.outer, strided.iter().map(|(_, strides)| &strides[..]));
+        if too_short(&walk, program.words.len()) {
+            return None;
+        }
+        let operands = walk.reads(program)?;
+        let crosses = operands.iter().zip(&walk.strides).any(|(read, strides)| {
+            let outside = strides.len().checked_sub(2).map_or(0, |axis| strides[axis]);
+            matches!(read.step, Step::Strided(stride) if outside != 0 && outside.abs() < stride.abs())
+        });
+        let spec = Spec {
+            words: program.words.clone(),
+            result: program.result,
+            stored: program.stored,
+            operands,
+            kind: Kind::Map,
+        };
+        let kernel = cache::kernel(spec)?;
+        let columns = walk.inner();
+        let rows = walk.sizes[..walk.sizes.len() - 1].iter().product();
+        let elements = (PART_WORK / (program.words.len() + 4)).max(COLUMNS);
+        let part_columns = columns.min(elements.next_multiple_of(COLUMNS)).max(1);
+        let part_rows = if part_columns < columns { 1 } else { (elements / part_columns).max(1) };
+        let sizes: SmallVec<[usize; 8]> = program.loads.iter().map(|load| load.dtype.size()).collect();
+        let offset = |((offset, _), size): (&(i64, Vec<i64>), &usize)| offset * *size as i64;
+        Some(Map {
+            offsets: strided.iter().zip(&sizes).map(offset).collect(),
+            sizes,
+            stored: program.stored.size(),
+            tile: if crosses { TILE } else { part_columns },
+            kernel,
+            walk,
+            rows,
+            part_rows,
+            part_columns,
+        })
+    }
+
+    /// The kernel that serves it.
+    #[cfg(test)]
+    pub(super) fn kernel(&self) -> Arc<Kernel> {
+        self.kernel.clone()
+    }
+
+    /// How many parts there are along a row.
+    fn across(&self) -> usize {
+        self.walk.inner().div_ceil(self.part_columns)
+    }
+
+    pub(super) fn parts(&self) -> usize {
+        (self.rows.div_ceil(self.part_rows) * self.across()).max(1)
+    }
+
+    /// # Safety
+    /// As for [`crate::codegen::Compiled::run`].
+    pub(super) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) {
+        let columns = self.walk.inner();
+        if columns == 0 || self.rows == 0 {
+            return;
+        }
+        let (group, column) = (part / self.across(), part % self.across() * self.part_columns);
+        let end = self.rows.min((group + 1) * self.part_rows);
+        let end_column = columns.min(column + self.part_columns);
+        let mut scratch = Scratch::new(self.kernel.frame_bytes);
+        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, loads.len());
+        let (row_axis, row_stride) = self.walk.row_axis();
+        let mut row = group * self.part_rows;
+        // SAFETY: the frame has the kernel's size and starts on a cache line; the rows and columns told to the kernel are of the
+        // program's index space, for which the caller vouches.
+        unsafe {
+            let mut call = Call::new(&self.kernel, scratch.start());
+            for k in 0..loads.len() {
+                call.step(k, row_stride(k) * self.sizes[k] as i64);
+            }
+            call.step(loads.len(), (columns * self.stored) as i64);
+            while row < end {
+                let rows = (row_axis - self.walk.locate(row, &mut positions)).min(end - row);
+                let mut first = column;
+                while first < end_column {
+                    let length = self.tile.min(end_column - first);
+                    for (k, load) in loads.iter().enumerate() {
+                        let strides = &self.walk.strides[k];
+                        let position = positions[k] + first as i64 * strides[strides.len() - 1];
+                        call.pointer(k, load.addr() as i64 + self.offsets[k] + position * self.sizes[k] as i64);
+                    }
+                    let output = row * columns + first;
+                    call.pointer(loads.len(), out.addr() as i64 + (output * self.stored) as i64);
+                    call.position(output, columns);
+                    call.run(rows, length);
+                    first += length;
+                }
+                row += rows;
+            }
+        }
+    }
+}

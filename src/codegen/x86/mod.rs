@@ -1,0 +1,107 @@
+//! The emitter for x86-64 with AVX2, FMA and F16C: compiles a loop program to machine code.
+//!
+//! A program is served by a [`kernel`] that runs over rows of elements, and by Rust code that walks the rows ([`map`], [`fold`]). The
+//! kernel's code is chosen word by word ([`select`], [`convert`], [`elements`], [`combine`]) as instructions on values ([`inst`]),
+//! which then get registers ([`allocate`]) and bytes ([`asm`], [`op`]). What the emitter does not serve (divisions of integers,
+//! guarded operands, …) is left to the block interpreter, which gives the same bits.
+
+mod allocate;
+mod asm;
+mod build;
+mod cache;
+mod call;
+mod combine;
+mod convert;
+mod elements;
+mod fold;
+mod frame;
+mod inst;
+mod kernel;
+mod line;
+mod map;
+mod memory;
+mod op;
+mod rare;
+mod select;
+#[cfg(test)]
+pub(super) mod tests;
+mod walk;
+
+use crate::lower::program::LoopProgram;
+use std::sync::OnceLock;
+
+/// A program as machine code.
+pub(super) struct Jit(Kind);
+
+enum Kind {
+    Map(Box<map::Map>),
+    Fold(Box<fold::Fold>),
+}
+
+/// Whether this machine has the instructions.
+fn machine() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")
+}
+
+/// Whether machine code may be made here: the machine has the instructions, and `ZITHER_JIT` does not say `off`.
+fn allowed() -> bool {
+    static ALLOWED: OnceLock<bool> = OnceLock::new();
+    *ALLOWED.get_or_init(|| machine() && std::env::var_os("ZITHER_JIT").is_none_or(|value| value != "off"))
+}
+
+impl Jit {
+    /// The program as machine code, if it may be made and the emitter serves it.
+    pub(super) fn offer(program: &LoopProgram) -> Option<Jit> {
+        if allowed() { Jit::of(program) } else { None }
+    }
+
+    /// The program as machine code, if the emitter serves it. The machine must have the instructions.
+    fn of(program: &LoopProgram) -> Option<Jit> {
+        Some(Jit(match program.fold {
+            None => Kind::Map(Box::new(map::Map::of(program)?)),
+            Some(fold) => Kind::Fold(Box::new(fold::Fold::of(program, fold)?)),
+        }))
+    }
+
+    /// See [`super::Compiled::parts`].
+    pub(super) fn parts(&self) -> usize {
+        match &self.0 {
+            Kind::Map(map) => map.parts(),
+            Kind::Fold(fold) => fold.parts(),
+        }
+    }
+
+    /// See [`super::Compiled::partial_bytes`].
+    pub(super) fn partial_bytes(&self) -> usize {
+        match &self.0 {
+            Kind::Map(_) => 0,
+            Kind::Fold(fold) => fold.partial_bytes(),
+        }
+    }
+
+    /// See [`super::Compiled::run`]. Nothing that is served has faults.
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) {
+        // SAFETY: the caller's promise is the callee's.
+        unsafe {
+            match &self.0 {
+                Kind::Map(map) => map.run(part, loads, out),
+                Kind::Fold(fold) => fold.run(part, loads, out),
+            }
+        }
+    }
+
+    /// See [`super::Compiled::finish`].
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn finish(&self, partials: *const u8, out: *mut u8) {
+        match &self.0 {
+            Kind::Map(_) => {}
+            // SAFETY: the caller's promise is the callee's.
+            Kind::Fold(fold) => unsafe { fold.finish(partials, out) },
+        }
+    }
+}

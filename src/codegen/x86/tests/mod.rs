@@ -1,0 +1,69 @@
+//! The emitter against a decoder, the interpreter and the scalar evaluator, bit for bit.
+
+mod encoding;
+mod guarded;
+mod kernels;
+mod math;
+mod random;
+mod sizes;
+
+use super::{Jit, Kind, machine};
+use crate::codegen::block::tests::scalar::{Scalar, evaluate};
+use crate::codegen::{self, Compiled};
+use crate::dtype::Literal;
+use crate::lower::program::LoopProgram;
+use crate::ops::vector::Fault;
+use guarded::Guarded;
+
+/// The program as machine code, if it is served.
+fn jit(program: &LoopProgram) -> Option<Compiled> {
+    if machine() { Jit::of(program).map(|jit| Compiled(codegen::Kind::Jit(jit))) } else { None }
+}
+
+/// Runs a program on operands in memory that ends, or begins, at a page nobody may touch.
+fn run(program: &LoopProgram, compiled: &Compiled, operands: &[Vec<Literal>], at_end: bool) -> Vec<Literal> {
+    let buffers: Vec<Guarded> = operands.iter().map(|values| Guarded::of(values, at_end)).collect();
+    let loads: Vec<*const u8> = buffers.iter().map(Guarded::start).collect();
+    let count = program.outer.iter().product::<usize>();
+    let mut out = Guarded::new(count * program.stored.size(), at_end);
+    // SAFETY: whoever made the program vouches for its positions, and `out` has room for all outputs.
+    unsafe { compiled.run_all(&loads, out.start_mut()) }.expect("what is served has no faults");
+    out.elements(program.stored)
+}
+
+/// Checks a program, if it is served, against what it should give.
+#[track_caller]
+pub(in crate::codegen) fn check_against(
+    program: &LoopProgram,
+    operands: &[Vec<Literal>],
+    expected: &Result<Vec<Literal>, Fault>,
+) -> bool {
+    let Some(compiled) = jit(program) else { return false };
+    let expected = expected.as_ref().expect("what can fail is not served");
+    for at_end in [true, false] {
+        let found = run(program, &compiled, operands, at_end);
+        assert_eq!(found.len(), expected.len());
+        for (i, (&expected, &found)) in expected.iter().zip(&found).enumerate() {
+            assert!(
+                Scalar::of(expected).same(Scalar::of(found)),
+                "output {i}: expected {expected:?}, found {found:?} in {program:#?}"
+            );
+        }
+    }
+    true
+}
+
+/// Checks a program against the scalar evaluator; says whether it is served.
+#[track_caller]
+fn check(program: &LoopProgram, operands: &[Vec<Literal>]) -> bool {
+    check_against(program, operands, &evaluate(program, operands))
+}
+
+/// The kernels that serve a program.
+fn kernels(program: &LoopProgram) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
+    match Jit::of(program) {
+        Some(Jit(Kind::Map(map))) => vec![map.kernel()],
+        Some(Jit(Kind::Fold(fold))) => fold.kernels(),
+        None => vec![],
+    }
+}

@@ -1,0 +1,83 @@
+//! Random programs, short ones over many shapes and long ones that need more registers than there are.
+
+use super::super::memory::Pages;
+use super::encoding::disassemble;
+use super::{check, kernels};
+use crate::codegen::block::tests::Random;
+use crate::codegen::block::tests::random::program_with;
+use crate::lower::program::Fold;
+
+/// How many programs are drawn; `ZITHER_FUZZ=100` asks for a hundred times as many.
+fn seeds(usual: u64) -> std::ops::Range<u64> {
+    let times = std::env::var("ZITHER_FUZZ").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
+    0..usual * times
+}
+
+#[test]
+fn random_programs_agree_with_the_evaluator() {
+    let mut served = 0;
+    for seed in seeds(1500) {
+        let mut random = Random::new(1_000_000_000 + seed);
+        let words = random.below(12);
+        let (program, operands) = program_with(&mut random, words, None, 1500, false);
+        served += usize::from(check(&program, &operands));
+    }
+    assert!(served > 1400, "{served} were served");
+}
+
+#[test]
+fn random_folds_agree_with_the_evaluator() {
+    let mut served = 0;
+    for seed in seeds(1500) {
+        let mut random = Random::new(2_000_000_000 + seed);
+        let fold = random.pick(&[Fold::Sum, Fold::Prod, Fold::Max, Fold::Min]);
+        let words = random.below(6);
+        let (program, operands) = program_with(&mut random, words, Some(fold), 3000, false);
+        served += usize::from(check(&program, &operands));
+    }
+    assert!(served > 150, "{served} were served");
+}
+
+#[test]
+fn long_programs_spill_without_harm() {
+    let (mut maps, mut folds) = (0, 0);
+    for seed in seeds(80) {
+        let mut random = Random::new(3_000_000_000 + seed);
+        let words = 100 + random.below(500);
+        let (program, operands) = program_with(&mut random, words, None, 200, false);
+        maps += usize::from(check(&program, &operands));
+    }
+    for seed in seeds(120) {
+        let mut random = Random::new(4_000_000_000 + seed);
+        let words = 100 + random.below(300);
+        let (program, operands) = program_with(&mut random, words, Some(Fold::Max), 300, false);
+        folds += usize::from(check(&program, &operands));
+    }
+    assert!(maps > 50 && folds > 10, "{maps} and {folds} were served");
+}
+
+#[test]
+fn all_code_of_kernels_decodes() {
+    for seed in 0..200 {
+        let mut random = Random::new(5_000_000_000 + seed);
+        let fold = random.pick(&[None, Some(Fold::Sum), Some(Fold::Min)]);
+        let words = random.below(60);
+        let (program, _) = program_with(&mut random, words, fold, 3000, false);
+        for kernel in kernels(&program) {
+            let lines = disassemble(&kernel.code);
+            assert!(lines.iter().any(|line| line == "ret"));
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn code_is_never_writable_and_executable_at_once() {
+    let pages = Pages::new(&[0xc3; 5000]).unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let start = format!("{:x}-", pages.start().addr());
+    let line =
+        maps.lines().find(|line| line.trim_start_matches('0').starts_with(&start)).expect("the mapping is listed");
+    assert!(line.contains(" r-xp "), "{line}");
+    assert!(maps.lines().all(|line| !line.contains("rwx")), "{maps}");
+}

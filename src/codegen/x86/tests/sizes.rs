@@ -1,0 +1,138 @@
+//! Every dtype through memory at every size around vectors and tails, at every kind of stride, in rows.
+
+use super::check;
+use crate::codegen::block::tests::Random;
+use crate::dtype::DType;
+use crate::lower::program::{Access, Fold, Load, LoopProgram};
+use crate::ops::vector::{Emit, Lane, Unary};
+
+fn sizes() -> impl Iterator<Item = usize> {
+    (0..=70).chain([255, 256, 257, 511, 512, 513, 1025])
+}
+
+/// An access along one axis, and the elements it needs.
+fn along(stride: i64, offset: i64, n: usize) -> (Access, usize) {
+    let reach = stride * (n.max(1) as i64 - 1);
+    let first = offset + (-reach).max(0);
+    (Access::Strided { offset: first, strides: vec![stride] }, (first + reach.max(0) + 1) as usize)
+}
+
+#[test]
+fn every_dtype_at_every_size_and_stride() {
+    let mut random = Random::new(1);
+    for n in sizes() {
+        for dtype in DType::ALL {
+            for (stride, offset) in [(1, 0), (1, 1), (0, 3), (2, 0), (-1, 2), (-3, 0)] {
+                let (access, length) = along(stride, offset, n);
+                let mut emit = Emit::new();
+                let result = emit.load(0, dtype);
+                let program = LoopProgram {
+                    outer: vec![n],
+                    reduced: vec![],
+                    loads: vec![Load { dtype, access }],
+                    words: emit.finish(),
+                    result,
+                    fold: None,
+                    stored: dtype,
+                };
+                let values = (0..length).map(|_| random.value(dtype)).collect();
+                assert!(check(&program, &[values]), "{dtype} is served");
+            }
+        }
+    }
+}
+
+#[test]
+fn narrow_and_wide_lanes_share_a_kernel_at_every_size() {
+    let mut random = Random::new(2);
+    for n in sizes() {
+        for narrow in [DType::F32, DType::F16, DType::I8, DType::U16, DType::Bool] {
+            // Chosen by a comparison of doubles: lanes of both widths in one program.
+            let (mut emit, lane) = (Emit::new(), Lane::of(narrow));
+            let (x, a, b) = (emit.load(0, DType::F64), emit.load(1, narrow), emit.load(2, narrow));
+            let zero = emit.float(Lane::F64, 0.0);
+            let positive = emit.lt(zero, x);
+            let result = emit.select(positive, a, b);
+            assert_eq!(result.lane, lane);
+            let accesses = [along(1, 1, n), along(1, 0, n), along(-2, 0, n)];
+            let dtypes = [DType::F64, narrow, narrow];
+            let operands: Vec<Vec<_>> = accesses
+                .iter()
+                .zip(dtypes)
+                .map(|((_, length), dtype)| (0..*length).map(|_| random.value(dtype)).collect())
+                .collect();
+            let loads = accesses.into_iter().zip(dtypes).map(|((access, _), dtype)| Load { dtype, access }).collect();
+            let program = LoopProgram {
+                outer: vec![n],
+                reduced: vec![],
+                loads,
+                words: emit.finish(),
+                result,
+                fold: None,
+                stored: narrow,
+            };
+            assert!(check(&program, &operands));
+        }
+    }
+}
+
+#[test]
+fn rows_with_gaps_repeats_and_turns() {
+    let mut random = Random::new(3);
+    for columns in [1, 3, 7, 8, 9, 16, 17, 33, 64, 65] {
+        for rows in [1, 2, 5, 40] {
+            for dtype in [DType::F32, DType::F64, DType::U8, DType::BF16] {
+                let (r, c) = (rows as i64, columns as i64);
+                // Rows apart; one row for all; one element a row; turned; backwards.
+                let layouts =
+                    [(0, vec![c + 3, 1]), (0, vec![0, 1]), (0, vec![1, 0]), (0, vec![1, r]), (r * c - 1, vec![-c, -1])];
+                let (mut emit, mut loads, mut operands) = (Emit::new(), Vec::new(), Vec::new());
+                let mut sum = None;
+                for (slot, (offset, strides)) in layouts.into_iter().enumerate() {
+                    let last: i64 = strides.iter().zip([r, c]).map(|(s, n): (&i64, i64)| (s * (n - 1)).max(0)).sum();
+                    operands.push((0..=offset + last).map(|_| random.value(dtype)).collect::<Vec<_>>());
+                    loads.push(Load { dtype, access: Access::Strided { offset, strides } });
+                    let x = emit.load(slot, dtype);
+                    sum = Some(sum.map_or(x, |sum| emit.add(sum, x)));
+                }
+                let position = emit.position();
+                let position = emit.convert(Unary::Truncate, position, Lane::I32);
+                let sum = sum.unwrap();
+                let position = match sum.lane {
+                    Lane::I32 => position,
+                    Lane::F32 => emit.convert(Unary::ToF32, position, Lane::F32),
+                    _ => emit.convert(Unary::ToF64, position, Lane::F64),
+                };
+                let result = emit.add(sum, position);
+                let program = LoopProgram {
+                    outer: vec![rows, columns],
+                    reduced: vec![],
+                    loads,
+                    words: emit.finish(),
+                    result,
+                    fold: None,
+                    stored: dtype,
+                };
+                assert!(check(&program, &operands));
+            }
+        }
+    }
+}
+
+#[test]
+fn folds_at_every_size_in_both_orders() {
+    let mut random = Random::new(4);
+    let folds = [Fold::Sum, Fold::Prod, Fold::Max, Fold::Min];
+    let mut served = 0;
+    for n in sizes().chain([2047, 2048, 2049, 4100]) {
+        for dtype in [DType::F32, DType::F64, DType::I64, DType::U8, DType::F16] {
+            let fold = random.pick(&folds);
+            for (rows, columns, over_rows) in [(2, n, false), (n, 37, true), (35, n.min(520), true)] {
+                let program = crate::codegen::block::tests::folds::matrix(rows, columns, over_rows, dtype, fold);
+                let values = (0..(rows * columns).max(1)).map(|_| random.value(dtype)).collect();
+                served += usize::from(check(&program, &[values]));
+            }
+        }
+    }
+    assert!(served > 500, "{served} were served");
+}

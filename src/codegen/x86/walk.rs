@@ -1,0 +1,149 @@
+//! How operands lie over the axes of a program, once axes that all of them walk evenly are one.
+
+use super::build::Read;
+use super::elements::Step;
+use crate::codegen::block::affine;
+use crate::lower::program::{Access, LoopProgram};
+use smallvec::SmallVec;
+use std::cell::Cell;
+
+/// The operands of a program over some of its axes.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    /// The axes' sizes, outermost first, merged; at least one.
+    pub(super) sizes: SmallVec<[usize; 4]>,
+    /// The strides of each operand over these axes, in elements.
+    pub(super) strides: Vec<SmallVec<[i64; 4]>>,
+}
+
+/// An operand's offset and strides over all axes of the program.
+pub(super) fn strided(program: &LoopProgram) -> Option<Vec<(i64, Vec<i64>)>> {
+    let rank = program.outer.len() + program.reduced.len();
+    let one = |access: &Access| match access {
+        Access::Strided { offset, strides } => Some((*offset, strides.clone())),
+        Access::Computed { position, guards } if guards.is_empty() => affine(position, rank),
+        Access::Computed { .. } => None,
+    };
+    program.loads.iter().map(|load| one(&load.access)).collect()
+}
+
+impl Walk {
+    /// Merges axes: one joins the one inside it where all operands walk both evenly.
+    pub(super) fn new<'s>(sizes: &[usize], strides: impl Iterator<Item = &'s [i64]>) -> Walk {
+        let strides: SmallVec<[&[i64]; 8]> = strides.collect();
+        let mut axes: SmallVec<[(usize, usize); 4]> = SmallVec::new(); // the size, and the axis that has the strides
+        for (axis, &size) in sizes.iter().enumerate() {
+            if size == 1 {
+                continue;
+            }
+            let even = |outside: usize| strides.iter().all(|s| s[outside] == s[axis].wrapping_mul(size as i64));
+            match axes.last_mut() {
+                Some((merged, outside)) if even(*outside) => (*merged, *outside) = (*merged * size, axis),
+                _ => axes.push((size, axis)),
+            }
+        }
+        let over = |s: &&[i64]| axes.iter().map(|&(_, axis)| s[axis]).collect();
+        let mut walk =
+            Walk { sizes: axes.iter().map(|&(size, _)| size).collect(), strides: strides.iter().map(over).collect() };
+        if walk.sizes.is_empty() {
+            walk.sizes.push(1);
+            walk.strides.iter_mut().for_each(|strides| strides.push(0));
+        }
+        walk
+    }
+
+    /// The axes of one walk, then those of another over the same operands.
+    pub(super) fn then(mut self, inner: &Walk) -> Walk {
+        self.sizes.extend_from_slice(&inner.sizes);
+        for (strides, inner) in self.strides.iter_mut().zip(&inner.strides) {
+            strides.extend_from_slice(inner);
+        }
+        self
+    }
+
+    /// The innermost size.
+    pub(super) fn inner(&self) -> usize {
+        self.sizes[self.sizes.len() - 1]
+    }
+
+    /// How operands are read along the innermost axis, or `None` where steps are too long for the code.
+    pub(super) fn reads(&self, program: &LoopProgram) -> Option<Vec<Read>> {
+        let read = |(load, strides): (&crate::lower::program::Load, &SmallVec<[i64; 4]>)| {
+            let step = Step::of(strides[strides.len() - 1]);
+            let near = match step {
+                Step::Strided(stride) => stride.unsigned_abs() < 1 << 22,
+                Step::Uniform | Step::Dense => true,
+            };
+            near.then_some(Read { dtype: load.dtype, step, stepped: false })
+        };
+        program.loads.iter().zip(&self.strides).map(read).collect()
+    }
+
+    /// How far each operand is from its first element at a row, given by the row's number over all axes but the last;
+    /// then the index along the last of those axes.
+    pub(super) fn locate(&self, row: usize, positions: &mut [i64]) -> usize {
+        positions.fill(0);
+        self.add(row, self.sizes.len() - 1, positions)
+    }
+
+    /// Adds how far each operand is at an index over all axes, given by its number; then the index along the last axis.
+    pub(super) fn go_to(&self, index: usize, positions: &mut [i64]) -> usize {
+        self.add(index, self.sizes.len(), positions)
+    }
+
+    fn add(&self, index: usize, axes: usize, positions: &mut [i64]) -> usize {
+        let (mut rest, mut last) = (index, 0);
+        for axis in (0..axes).rev() {
+            let index = if axis == 0 { rest } else { rest % self.sizes[axis] };
+            rest /= self.sizes[axis];
+            if axis == axes - 1 {
+                last = index;
+            }
+            for (position, strides) in positions.iter_mut().zip(&self.strides) {
+                *position += index as i64 * strides[axis];
+            }
+        }
+        last
+    }
+
+    /// The size of the axis outside the innermost, and each operand's stride over it.
+    pub(super) fn row_axis(&self) -> (usize, impl Fn(usize) -> i64) {
+        let axis = self.sizes.len().checked_sub(2);
+        let size = axis.map_or(1, |axis| self.sizes[axis]);
+        (size, move |operand: usize| axis.map_or(0, |axis| self.strides[operand][axis]))
+    }
+}
+
+/// One cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct CacheLine(#[expect(dead_code, reason = "only its address is used")] [u8; 64]);
+
+thread_local! {
+    static SCRATCH: Cell<Vec<CacheLine>> = const { Cell::new(Vec::new()) };
+}
+
+/// Memory that a thread keeps between runs.
+pub(super) struct Scratch(Vec<CacheLine>);
+
+impl Scratch {
+    /// At least so many bytes, with anything in them.
+    pub(super) fn new(bytes: usize) -> Scratch {
+        let mut lines = SCRATCH.take();
+        if lines.len() * 64 < bytes {
+            lines.resize(bytes.div_ceil(64), CacheLine([0; 64]));
+        }
+        Scratch(lines)
+    }
+
+    /// The address of the first byte, on a cache line.
+    pub(super) fn start(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        SCRATCH.set(std::mem::take(&mut self.0));
+    }
+}

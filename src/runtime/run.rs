@@ -12,7 +12,7 @@ use crate::memory::Buffer;
 use crate::ops;
 use crate::ops::vector::Fault;
 use crate::reference::{self, division_by_zero};
-use crate::schedule::{Kernel, MapReduce, Plan, Stage, Work};
+use crate::schedule::{Form, Kernel, MapReduce, Plan, Stage, Work};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -44,14 +44,14 @@ pub(super) fn run(plan: &Plan) -> Result<()> {
     let mut live = Live { buffers: HashMap::new(), readers: plan.readers.clone() };
     let mut kept = Vec::new();
     for kernel in &plan.kernels {
-        let made = match &kernel.rows {
-            Some(sizes) => {
+        let made = match &kernel.form {
+            Form::Rows(sizes) => {
                 let whole = |node: &Node| is_whole(node, kernel, plan);
                 rows::run(kernel, sizes, whole, |node| live.get(node))?.map_err(|failed| failed.describe(kernel))?
             }
-            None => {
+            Form::Alone | Form::Siblings => {
                 let mut made = Vec::new();
-                for stage in &kernel.stages {
+                for stage in kernel.all_stages() {
                     let reads: Vec<Buffer> = stage.reads.iter().map(|node| live.get(node)).collect();
                     made.push((stage.node.clone(), run_stage(stage, &reads)?));
                 }

@@ -14,7 +14,7 @@ mod snapshot;
 mod tests;
 
 pub(crate) use expression::{Expression, Step};
-pub(crate) use plan::{Kernel, MapReduce, Operand, Plan, Stage, Work};
+pub(crate) use plan::{Form, Kernel, MapReduce, Operand, Plan, Stage, Work};
 
 use crate::graph::Node;
 use snapshot::Snapshot;

@@ -17,11 +17,23 @@ pub(crate) struct Plan {
     pub(crate) wanted: HashSet<usize>,
 }
 
-/// Stages under one outer loop.
+/// Stages that run together.
 pub(crate) struct Kernel {
     pub(crate) stages: Vec<Stage>,
-    /// The sizes of the leading axes that all stages share, and over which they run row by row; `None` for a single stage.
-    pub(crate) rows: Option<Shape>,
+    pub(crate) form: Form,
+    /// Small stages that run when all others are done, and read what those made: the mean of the rows' losses.
+    pub(crate) after: Vec<Stage>,
+}
+
+/// How the stages of a kernel run together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One after the other: a single stage, or several that write parts of one node.
+    Alone,
+    /// Row by row under one outer loop over leading axes of these sizes, which all stages share.
+    Rows(Shape),
+    /// Part by part: the stages have the same space and the same reduced axes, and read the same numbers.
+    Siblings,
 }
 
 /// One piece of work that makes one node's numbers.
@@ -31,6 +43,17 @@ pub(crate) struct Stage {
     /// What is read, each once.
     pub(crate) reads: Vec<Node>,
     pub(crate) work: Work,
+    /// Which part of the node's numbers this stage writes; `None` for all of them.
+    pub(crate) region: Option<Region>,
+}
+
+/// A part of a dense tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    /// The place of its first element.
+    pub(crate) offset: usize,
+    /// The strides of its axes.
+    pub(crate) strides: SmallVec<[i64; 6]>,
 }
 
 /// What is done.
@@ -87,7 +110,12 @@ impl Plan {
 impl Kernel {
     /// Everything the stages read, in order.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Node> {
-        self.stages.iter().flat_map(|stage| &stage.reads)
+        self.all_stages().flat_map(|stage| &stage.reads)
+    }
+
+    /// The stages, and those that come after.
+    pub(crate) fn all_stages(&self) -> impl Iterator<Item = &Stage> {
+        self.stages.iter().chain(&self.after)
     }
 }
 
@@ -120,7 +148,7 @@ pub(super) fn stage(node: &Node, snapshot: &Snapshot, stored: &HashSet<usize>) -
             unreachable!("{} has its numbers, or is no work", op.name())
         }
     };
-    Stage { node: node.clone(), reads: reads.nodes, work }
+    Stage { node: node.clone(), reads: reads.nodes, work, region: None }
 }
 
 /// What one stage reads.

@@ -1,9 +1,11 @@
 //! Random programs over random shapes and accesses.
 
+use super::scalar::Told;
 use super::words::{SIZES, plain};
-use super::{Random, check};
+use super::{Random, check, check_told};
+use crate::codegen::block::lane_bits;
 use crate::dtype::{DType, Literal};
-use crate::lower::program::{Access, Fold, Guard, Load, LoopProgram};
+use crate::lower::program::{Access, Fold, Guard, Load, LoopProgram, dense};
 use crate::ops::vector::{Binary, Emit, Lane, Unary, Val};
 use crate::shape::Expr;
 use std::sync::Arc;
@@ -196,8 +198,31 @@ impl Writer {
     }
 }
 
-/// A random program with its operands.
-fn program(random: &mut Random, words: usize, fold: Option<Fold>, limit: usize) -> (LoopProgram, Vec<Vec<Literal>>) {
+/// A random program, its operands, and what it is told.
+pub(in crate::codegen) type Drawn = (LoopProgram, Vec<Vec<Literal>>, Told);
+
+/// Strides for an output: mostly dense, sometimes a region of something larger, sometimes turned round.
+fn store(random: &mut Random, sizes: &[usize]) -> Vec<i64> {
+    if !random.chance(3) {
+        return dense(sizes);
+    }
+    let mut order: Vec<usize> = (0..sizes.len()).rev().collect();
+    if random.chance(3) {
+        for k in (1..order.len()).rev() {
+            order.swap(k, random.below(k + 1));
+        }
+    }
+    let mut strides = vec![0; sizes.len()];
+    let mut step = if random.chance(4) { 1 + random.below(3) } else { 1 };
+    for axis in order {
+        strides[axis] = step as i64;
+        step = step * sizes[axis].max(1) + if random.chance(2) { random.below(5) } else { 0 };
+    }
+    strides
+}
+
+/// A random program.
+fn program(random: &mut Random, words: usize, fold: Option<Fold>, limit: usize) -> Drawn {
     program_with(random, words, fold, limit, true)
 }
 
@@ -208,7 +233,7 @@ pub(in crate::codegen) fn program_with(
     fold: Option<Fold>,
     limit: usize,
     all: bool,
-) -> (LoopProgram, Vec<Vec<Literal>>) {
+) -> Drawn {
     let outer = shape(random, limit);
     let reduced = match fold {
         None => vec![],
@@ -230,6 +255,13 @@ pub(in crate::codegen) fn program_with(
         let val = writer.emit.position();
         writer.values.push(val);
     }
+    let origin = if random.chance(2) { random.below(50) } else { 0 };
+    let mut told = Told { scalars: Vec::new(), origin };
+    for slot in 0..random.below(4).saturating_sub(1) {
+        let dtype = random.pick(&DType::ALL);
+        writer.values.push(writer.emit.scalar(slot, dtype));
+        told.scalars.push(lane_bits(random.value(dtype)));
+    }
     for _ in 0..words {
         writer.word(random);
     }
@@ -238,7 +270,8 @@ pub(in crate::codegen) fn program_with(
         Some(Fold::Max | Fold::Min) | None => random.pick(&DType::ALL),
     };
     let result = writer.of_lane(random, Lane::of(stored));
-    (LoopProgram { outer, reduced, loads, words: writer.emit.finish(), result, fold, stored }, operands)
+    let store = store(random, &outer);
+    (LoopProgram { outer, store, reduced, loads, words: writer.emit.finish(), result, fold, stored }, operands, told)
 }
 
 #[test]
@@ -246,8 +279,8 @@ fn random_maps_agree_with_the_evaluator() {
     for seed in 0..1500 {
         let mut random = Random::new(1000 + seed);
         let words = random.below(12);
-        let (program, operands) = program(&mut random, words, None, 1500);
-        check(&program, &operands);
+        let (program, operands, told) = program(&mut random, words, None, 1500);
+        check_told(&program, &operands, &told);
     }
 }
 
@@ -265,7 +298,8 @@ fn transposes_of_every_edge_agree_with_the_evaluator() {
         let values = (0..sizes.iter().product()).map(|_| random.value(dtype)).collect();
         let loads = vec![Load { dtype, access }];
         let (outer, words) = (sizes.to_vec(), emit.finish());
-        let program = LoopProgram { outer, reduced: vec![], loads, words, result, fold: None, stored: dtype };
+        let store = dense(&outer);
+        let program = LoopProgram { outer, store, reduced: vec![], loads, words, result, fold: None, stored: dtype };
         check(&program, &[values]);
     }
 }
@@ -276,8 +310,8 @@ fn random_folds_agree_with_the_evaluator() {
         let mut random = Random::new(100_000 + seed);
         let fold = random.pick(&[Fold::Sum, Fold::Prod, Fold::Max, Fold::Min]);
         let words = random.below(6);
-        let (program, operands) = program(&mut random, words, Some(fold), 1500);
-        check(&program, &operands);
+        let (program, operands, told) = program(&mut random, words, Some(fold), 1500);
+        check_told(&program, &operands, &told);
     }
 }
 
@@ -286,13 +320,13 @@ fn deep_random_programs_keep_their_registers_apart() {
     for seed in 0..40 {
         let mut random = Random::new(200_000 + seed);
         let words = 100 + random.below(500);
-        let (program, operands) = program(&mut random, words, None, 300);
-        check(&program, &operands);
+        let (program, operands, told) = program(&mut random, words, None, 300);
+        check_told(&program, &operands, &told);
     }
     for seed in 0..20 {
         let mut random = Random::new(300_000 + seed);
         let words = 100 + random.below(200);
-        let (program, operands) = program(&mut random, words, Some(Fold::Sum), 100);
-        check(&program, &operands);
+        let (program, operands, told) = program(&mut random, words, Some(Fold::Sum), 100);
+        check_told(&program, &operands, &told);
     }
 }

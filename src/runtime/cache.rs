@@ -11,7 +11,7 @@ const MOST_NODES: usize = 1 << 16;
 /// When so many nodes' plans are kept, those that were not asked for since the last time are let go.
 const MOST_KEPT: usize = 1 << 20;
 
-static PLANS: LazyLock<Mutex<Plans>> = LazyLock::default();
+static PLANS: LazyLock<Mutex<Plans>> = LazyLock::new(Mutex::default);
 
 /// Plans by fingerprint.
 #[derive(Default)]

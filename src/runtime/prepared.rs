@@ -174,7 +174,9 @@ impl<'a> Prepare<'a> {
 
     fn kernel(&mut self, at: usize, kernel: &Kernel) -> Vec<Ready> {
         self.at = at;
-        self.cost.add(kernel, |node| self.is_whole(node, kernel));
+        let mut cost = self.cost;
+        cost.add(kernel, |node| self.is_whole(node, kernel));
+        self.cost = cost;
         let mut ready = match &kernel.form {
             Form::Rows(sizes) => vec![Ready::Rows(Box::new(Rows::prepare(self, kernel, sizes)))],
             Form::Siblings => vec![Ready::Siblings(self.pieces(&kernel.stages, false))],

@@ -69,14 +69,17 @@ fn default_threads(variable: Option<&str>) -> usize {
 /// runs its parts one after the other on the calling thread. A panic in a part comes out here, after all
 /// parts that were begun have ended (if several panic, that of the lowest part).
 pub(crate) fn parallel(parts: usize, f: &(dyn Fn(usize) + Sync)) {
-    seated(threads(), parts, &|part, _| f(part));
+    if parts <= 1 || threads() == 1 {
+        return (0..parts).for_each(f);
+    }
+    POOL.run(threads(), parts, f);
 }
 
 /// As [`parallel`], on at most `most` threads. Each call of `f` is told the seat of its thread, below `most`: no two calls that run at the
 /// same time have the same, so a seat may have memory of its own.
 pub(crate) fn seated(most: usize, parts: usize, f: &(dyn Fn(usize, usize) + Sync)) {
     let threads = threads().min(most);
-    let in_order = parts <= 1 || threads <= 1 || !POOL.run(threads, parts, &|part| f(part, SEAT.get()));
+    let in_order = parts <= 1 || threads <= 1 || !POOL.offer(threads, parts, &|part| f(part, SEAT.get()));
     if in_order {
         (0..parts).for_each(|part| f(part, 0));
     }
@@ -155,8 +158,15 @@ impl Pool {
         }
     }
 
+    /// Runs all parts on up to `threads` threads, the calling one included; on that alone if another job is on.
+    fn run(&'static self, threads: usize, parts: usize, f: &(dyn Fn(usize) + Sync)) {
+        if !self.offer(threads, parts, f) {
+            (0..parts).for_each(f);
+        }
+    }
+
     /// Runs all parts on up to `threads` threads, the calling one included; `false` if another job is on, and nothing was run.
-    fn run(&'static self, threads: usize, parts: usize, f: &(dyn Fn(usize) + Sync)) -> bool {
+    fn offer(&'static self, threads: usize, parts: usize, f: &(dyn Fn(usize) + Sync)) -> bool {
         let mut workers = match self.workers.try_lock() {
             Ok(workers) => workers,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),

@@ -12,8 +12,6 @@ use std::collections::{HashMap, HashSet};
 /// Kernels in running order.
 pub(crate) struct Plan {
     pub(crate) kernels: Vec<Kernel>,
-    /// How many stages read each node's numbers.
-    pub(crate) readers: HashMap<usize, usize>,
     /// The ids of the nodes that were asked for.
     pub(crate) wanted: HashSet<usize>,
 }
@@ -104,11 +102,7 @@ pub(crate) struct Operand {
 
 impl Plan {
     pub(super) fn new(kernels: Vec<Kernel>, wanted: &[Node]) -> Plan {
-        let mut readers = HashMap::new();
-        for read in kernels.iter().flat_map(Kernel::reads) {
-            *readers.entry(read.id()).or_insert(0) += 1;
-        }
-        Plan { kernels, readers, wanted: wanted.iter().map(Node::id).collect() }
+        Plan { kernels, wanted: wanted.iter().map(Node::id).collect() }
     }
 }
 

@@ -69,11 +69,6 @@ impl Snapshot {
         snapshot
     }
 
-    /// The nodes by number.
-    pub(crate) fn nodes(&self) -> &[Node] {
-        &self.order
-    }
-
     /// The number of a node.
     pub(crate) fn number(&self, node: &Node) -> usize {
         self.numbers[&node.id()] as usize

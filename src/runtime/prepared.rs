@@ -28,7 +28,8 @@ pub(crate) struct Prepared {
     /// The bytes for everything that does not stay, and those each thread needs for itself.
     pub(super) arena: usize,
     pub(super) scratch: usize,
-    pub(super) cost: Cost,
+    /// What each kernel costs.
+    pub(super) costs: Vec<Cost>,
 }
 
 /// What stays when a run is over.
@@ -117,8 +118,8 @@ impl Prepared {
     }
 
     /// What a run costs.
-    pub(crate) fn cost(&self) -> &Cost {
-        &self.cost
+    pub(crate) fn cost(&self) -> Cost {
+        self.costs.iter().fold(Cost::default(), |sum, cost| sum.and(cost))
     }
 
     /// The bytes of the arena with the scratch of all threads behind it.
@@ -142,7 +143,7 @@ pub(super) struct Prepare<'a> {
     wishes: Vec<Wish>,
     wishers: Vec<Value>,
     pub(super) scratch: usize,
-    cost: Cost,
+    costs: Vec<Cost>,
     /// The kernel being prepared.
     at: usize,
 }
@@ -167,16 +168,14 @@ impl<'a> Prepare<'a> {
             wishes: Vec::new(),
             wishers: Vec::new(),
             scratch: 0,
-            cost: Cost::default(),
+            costs: Vec::new(),
             at: 0,
         }
     }
 
     fn kernel(&mut self, at: usize, kernel: &Kernel) -> Vec<Ready> {
         self.at = at;
-        let mut cost = self.cost;
-        cost.add(kernel, |node| self.is_whole(node, kernel));
-        self.cost = cost;
+        self.costs.push(Cost::of(kernel, |node| self.is_whole(node, kernel)));
         let mut ready = match &kernel.form {
             Form::Rows(sizes) => vec![Ready::Rows(Box::new(Rows::prepare(self, kernel, sizes)))],
             Form::Siblings => vec![Ready::Siblings(self.pieces(&kernel.stages, false))],
@@ -338,7 +337,7 @@ impl<'a> Prepare<'a> {
             scalars: self.scalars,
             arena,
             scratch: self.scratch,
-            cost: self.cost,
+            costs: self.costs,
         }
     }
 }

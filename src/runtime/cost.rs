@@ -16,11 +16,7 @@ pub(crate) struct Cost {
 impl Cost {
     /// Both together.
     pub(super) fn and(self, other: &Cost) -> Cost {
-        Cost {
-            stages: self.stages + other.stages,
-            bytes: self.bytes + other.bytes,
-            flops: self.flops + other.flops,
-        }
+        Cost { stages: self.stages + other.stages, bytes: self.bytes + other.bytes, flops: self.flops + other.flops }
     }
 
     /// The cost of a kernel; `whole` says which of its nodes are written to memory.

@@ -68,7 +68,8 @@ pub(crate) fn lowered(node: &Node) -> String {
     let mut text = String::new();
     for (at, kernel) in plan.kernels.iter().enumerate() {
         for (place, stage) in kernel.all_stages().enumerate() {
-            let name = if place == 0 { format!("kernel {at}{}", form(kernel)) } else { format!("  then, stage {place}") };
+            let name =
+                if place == 0 { format!("kernel {at}{}", form(kernel)) } else { format!("  then, stage {place}") };
             let _ = writeln!(text, "{name}: {}", made(stage));
             let _ = write!(text, "{}", words(stage));
         }
@@ -105,7 +106,9 @@ pub(super) fn text(plan: &Plan, prepared: &Prepared, detail: Detail) -> String {
                 Detail::Loops => formula(stage),
                 Detail::Words | Detail::Code => words(stage),
             };
-            body.lines().for_each(|line| drop(writeln!(text, "    {line}")));
+            for line in body.lines() {
+                let _ = writeln!(text, "    {line}");
+            }
         }
     }
     text

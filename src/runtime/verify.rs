@@ -42,7 +42,8 @@ fn compare(node: &Node, found: &Buffer, known: &Ids<Buffer>) -> Result<()> {
         let (a, b) = (have.to_f64(), want.to_f64());
         let near = is_float && {
             let moved = moved[place].to_f64();
-            let room = 4.0 * (moved - b).abs() + 4.0 * reference::epsilon(node.dtype()) * b.abs().max(f64::from(f32::MIN_POSITIVE));
+            let room = 4.0 * (moved - b).abs()
+                + 4.0 * reference::epsilon(node.dtype()) * b.abs().max(f64::from(f32::MIN_POSITIVE));
             // Where a few bits decide between a number and none, either will do.
             (a - b).abs() <= room || moved.is_finite() != b.is_finite()
         };

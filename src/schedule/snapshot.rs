@@ -8,7 +8,6 @@ use crate::graph::{Node, Op, topological};
 use crate::shape::View;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Ops as they were when the plan was begun.
 pub(super) struct Snapshot {
@@ -18,7 +17,7 @@ pub(super) struct Snapshot {
 }
 
 struct Seen {
-    op: Arc<Op>,
+    op: Op,
     /// The numbers are there, or will be given.
     has_numbers: bool,
 }
@@ -30,9 +29,9 @@ impl Snapshot {
         let order = topological(wanted, |node| {
             node.forget_history();
             let (op, buffer) = node.op_and_buffer();
-            let has_numbers = buffer.is_some() || matches!(*op, Op::Input);
+            let has_numbers = buffer.is_some() || matches!(op, Op::Input);
             let mut behind = SmallVec::new();
-            match &*op {
+            match &op {
                 _ if has_numbers => {}
                 Op::View { base, .. } => behind.push(base.clone()),
                 op => op.for_each_input(|input| behind.push(input.clone())),

@@ -4,7 +4,7 @@
 
 use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Ids, Lookup, Node, Op, ReduceKind, topological};
+use crate::graph::{IdMap, Lookup, Node, Op, ReduceKind, topological};
 use crate::memory::Buffer;
 use crate::ops::random;
 use crate::shape::{Read, Shape, View, index_to_position, len_of, ordinal_to_index, row_major_strides};
@@ -13,12 +13,12 @@ use std::collections::HashMap;
 
 /// The values of a node in row-major order, computed one by one from what it is made of.
 pub(crate) fn evaluate(node: &Node) -> Result<Vec<Literal>> {
-    evaluate_from(node, &Ids::default(), 0.0)
+    evaluate_from(node, &IdMap::default(), 0.0)
 }
 
 /// As [`evaluate`], starting from nodes whose numbers are `known`. With `noise`, every float that is computed is moved by about so
 /// many of its last bits: how much the result moves tells how exact it can be.
-pub(crate) fn evaluate_from(node: &Node, known: &Ids<Buffer>, noise: f64) -> Result<Vec<Literal>> {
+pub(crate) fn evaluate_from(node: &Node, known: &IdMap<Buffer>, noise: f64) -> Result<Vec<Literal>> {
     // Each node is looked at once: another thread may let go of an op meanwhile.
     let mut seen = HashMap::new();
     let order = topological(std::slice::from_ref(node), |node| {

@@ -8,7 +8,7 @@ use super::layout::{Wish, arrange};
 use super::rows::Rows;
 use crate::codegen::{self, Compiled};
 use crate::dtype::DType;
-use crate::graph::{Ids, Node};
+use crate::graph::{IdMap, Node};
 use crate::lower;
 use crate::memory::block_bytes;
 use crate::schedule::{Form, Kernel, MapReduce, Plan, Request, Stage, Work};
@@ -134,8 +134,8 @@ pub(super) struct Prepare<'a> {
     request: &'a Request,
     keep: Keep,
     /// The last kernel that reads each node, by id.
-    last_reads: Ids<usize>,
-    values: Ids<Value>,
+    last_reads: IdMap<usize>,
+    values: IdMap<Value>,
     places: Vec<Place>,
     made: Vec<Made>,
     scalars: Vec<usize>,
@@ -150,7 +150,7 @@ pub(super) struct Prepare<'a> {
 
 impl<'a> Prepare<'a> {
     fn new(plan: &'a Plan, request: &'a Request, keep: Keep) -> Prepare<'a> {
-        let mut last_reads = Ids::default();
+        let mut last_reads = IdMap::default();
         for (at, kernel) in plan.kernels.iter().enumerate() {
             for read in kernel.reads() {
                 last_reads.insert(read.id(), at);
@@ -161,7 +161,7 @@ impl<'a> Prepare<'a> {
             request,
             keep,
             last_reads,
-            values: Ids::default(),
+            values: IdMap::default(),
             places: Vec::new(),
             made: Vec::new(),
             scalars: Vec::new(),

@@ -6,7 +6,7 @@
 
 use super::prepared::Prepared;
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Ids, Node};
+use crate::graph::{IdMap, Node};
 use crate::memory::Buffer;
 use crate::reference;
 use crate::schedule::Request;
@@ -23,7 +23,7 @@ const NOISE: f64 = 8.0;
 
 /// Compares everything that a plan made with the reference; the nodes are in the order in which they were made.
 pub(super) fn check(prepared: &Prepared, request: &Request, made: &[Buffer]) -> Result<()> {
-    let mut known: Ids<Buffer> = Ids::default();
+    let mut known: IdMap<Buffer> = IdMap::default();
     for (spec, buffer) in prepared.made.iter().zip(made) {
         let node = &request.nodes()[spec.node];
         compare(node, buffer, &known)?;
@@ -33,7 +33,7 @@ pub(super) fn check(prepared: &Prepared, request: &Request, made: &[Buffer]) -> 
 }
 
 /// Compares one node's numbers with the reference, which starts from known ones.
-fn compare(node: &Node, found: &Buffer, known: &Ids<Buffer>) -> Result<()> {
+fn compare(node: &Node, found: &Buffer, known: &IdMap<Buffer>) -> Result<()> {
     let expected = reference::evaluate_from(node, known, 0.0)?;
     let is_float = node.dtype().is_float();
     let moved = if is_float { reference::evaluate_from(node, known, NOISE)? } else { Vec::new() };

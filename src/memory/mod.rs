@@ -4,12 +4,14 @@
 //! buffer stays in the pool until its memory is wanted again, up to a limit.
 //!
 //! - `pool.rs`: blocks of bytes, by size class; the counts that [`stats`] reports.
+//! - `system.rs`: where those come from; large ones lie on huge pages.
 //! - `buffer.rs`: a shared, read-only `Buffer` with a dtype.
 //! - `buffer_mut.rs`: the one owner's `BufferMut`, which is filled and then frozen into a `Buffer`.
 
 mod buffer;
 mod buffer_mut;
 mod pool;
+mod system;
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,12 @@
 //! Programs without a fold: one value for every output.
 
 use super::build::{Kind, Spec};
-use super::cache;
 use super::call::Call;
 use super::elements::Step;
-use super::kernel::Kernel;
+use super::stream::Stores;
 use super::walk::{Scratch, Walk, strided};
 use crate::lower::program::LoopProgram;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// The work of one part, in elements of one word.
 const PART_WORK: usize = 1 << 18;
@@ -28,7 +26,7 @@ fn too_short(walk: &Walk, words: usize) -> bool {
 
 /// An elementwise program.
 pub(super) struct Map {
-    kernel: Arc<Kernel>,
+    stores: Stores,
     walk: Walk,
     /// The first byte of each operand, and the size of its elements.
     offsets: SmallVec<[i64; 8]>,
@@ -43,7 +41,8 @@ pub(super) struct Map {
 }
 
 impl Map {
-    pub(super) fn of(program: &LoopProgram) -> Option<Map> {
+    /// `None` where it is not served. The whole output, of which the program may make a part, has so many bytes.
+    pub(super) fn of(program: &LoopProgram, bytes: usize) -> Option<Map> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
         let strided = strided(program)?;
         let walk = Walk::new(&program.outer, strided.iter().map(|(_, strides)| &strides[..]));
@@ -60,11 +59,11 @@ impl Map {
             result: program.result,
             stored: program.stored,
             operands,
-            kind: Kind::Map,
+            kind: Kind::Map { stream: false },
         };
-        let kernel = cache::kernel(spec)?;
         let columns = walk.inner();
         let rows = walk.sizes[..walk.sizes.len() - 1].iter().product();
+        let step = if rows > 1 { columns * program.stored.size() } else { 0 };
         let elements = (PART_WORK / (program.words.len() + 4)).max(COLUMNS);
         let part_columns = columns.min(elements.next_multiple_of(COLUMNS)).max(1);
         let part_rows = if part_columns < columns { 1 } else { (elements / part_columns).max(1) };
@@ -75,7 +74,7 @@ impl Map {
             sizes,
             stored: program.stored.size(),
             tile: if crosses { TILE } else { part_columns },
-            kernel,
+            stores: Stores::new(spec, bytes, step as i64)?,
             walk,
             rows,
             part_rows,
@@ -83,10 +82,10 @@ impl Map {
         })
     }
 
-    /// The kernel that serves it.
+    /// The kernels that serve it.
     #[cfg(test)]
-    pub(super) fn kernel(&self) -> Arc<Kernel> {
-        self.kernel.clone()
+    pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
+        self.stores.all()
     }
 
     /// How many parts there are along a row.
@@ -108,14 +107,15 @@ impl Map {
         let (group, column) = (part / self.across(), part % self.across() * self.part_columns);
         let end = self.rows.min((group + 1) * self.part_rows);
         let end_column = columns.min(column + self.part_columns);
-        let mut scratch = Scratch::new(self.kernel.frame_bytes);
+        let mut scratch = Scratch::new(self.stores.frame_bytes());
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, loads.len());
         let (row_axis, row_stride) = self.walk.row_axis();
         let mut row = group * self.part_rows;
         // SAFETY: the frame has the kernel's size and starts on a cache line; the rows and columns told to the kernel are of the
         // program's index space, for which the caller vouches.
         unsafe {
-            let mut call = Call::new(&self.kernel, scratch.start());
+            let begin = out.addr() + (row * columns + column) * self.stored;
+            let mut call = Call::new(self.stores.choose(begin as i64), scratch.start());
             for k in 0..loads.len() {
                 call.step(k, row_stride(k) * self.sizes[k] as i64);
             }
@@ -139,5 +139,6 @@ impl Map {
                 row += rows;
             }
         }
+        self.stores.finish();
     }
 }

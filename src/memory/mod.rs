@@ -18,6 +18,8 @@ mod tests;
 
 pub(crate) use buffer::{Buffer, no_memory};
 pub(crate) use buffer_mut::BufferMut;
+pub(crate) use pool::block_bytes;
+pub(crate) use system::ALIGN;
 
 /// What the library holds of the host's memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

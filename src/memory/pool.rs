@@ -190,6 +190,11 @@ fn class_of(bytes: usize) -> Option<(usize, usize)> {
     Some((class, class_size(class)))
 }
 
+/// The bytes that a buffer of `bytes` takes from the system.
+pub(crate) fn block_bytes(bytes: usize) -> usize {
+    if bytes == 0 { 0 } else { class_of(bytes).map_or(bytes, |(_, size)| size) }
+}
+
 /// The bytes of a block of a class: 64, 128, 192, 256, 320, 384, 448, 512, 640 …
 fn class_size(class: usize) -> usize {
     match class {

@@ -8,7 +8,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
 /// Every block starts at a multiple of this: a cache line, and the widest vector register.
-pub(super) const ALIGN: usize = 64;
+pub(crate) const ALIGN: usize = 64;
 
 /// A huge page: blocks of at least this many bytes start at a multiple of it.
 const HUGE_PAGE: usize = 2 << 20;

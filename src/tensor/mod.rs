@@ -3,6 +3,7 @@
 //! A tensor is a thin typed handle on a node of the graph. All work is in the untyped core; the methods here check
 //! what the types do not, and hand over.
 
+mod compile;
 mod autograd;
 mod closure;
 mod convert;
@@ -36,6 +37,7 @@ pub use movement::PadValue;
 pub use nested::NdArray;
 pub use nn::{CrossEntropyOptions, Reduction, Window};
 pub use operand::{DynOperand, Operand};
+pub use compile::{Compiled, Tensors, compile};
 pub use read::realize_all;
 pub use var::Var;
 

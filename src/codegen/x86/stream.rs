@@ -5,7 +5,9 @@
 
 use super::build::{Kind, Spec};
 use super::cache;
+use super::elements::Step;
 use super::kernel::Kernel;
+use super::walk::Walk;
 use std::arch::x86_64::_mm_sfence;
 use std::sync::Arc;
 
@@ -21,9 +23,11 @@ pub(super) struct Stores {
 }
 
 impl Stores {
-    /// For an output of so many bytes; `step` is those from one row to the next.
-    pub(super) fn new(spec: Spec, bytes: usize, step: i64) -> Option<Stores> {
-        let far = if bytes >= LARGE && step % ALIGN == 0 {
+    /// For an output of so many bytes, of which the walk's operand `output` may be a part.
+    pub(super) fn new(spec: Spec, bytes: usize, walk: &Walk, output: usize) -> Option<Stores> {
+        let (size, strides) = (spec.stored.size() as i64, &walk.strides[output]);
+        let rows_are_aligned = strides[..strides.len() - 1].iter().all(|stride| stride * size % ALIGN == 0);
+        let far = if bytes >= LARGE && spec.output == Step::Dense && rows_are_aligned {
             cache::kernel(Spec { kind: Kind::Map { stream: true }, ..spec.clone() })
         } else {
             None

@@ -9,8 +9,9 @@ use super::call::Call;
 use super::elements::Step;
 use super::stream::Stores;
 use super::transpose::{self, Transpose};
-use super::walk::{Scratch, Walk, strided};
-use crate::lower::program::LoopProgram;
+use super::walk::{Bases, Scratch, Walk, strided};
+use crate::codegen;
+use crate::lower::program::{LoopProgram, dense};
 use smallvec::SmallVec;
 
 /// The work of one part, in elements of one word.
@@ -27,10 +28,9 @@ pub(super) struct Tiled {
     stores: Stores,
     /// The operands, then the output, then positions. The last axis is that of the columns, the one before it that of the rows.
     walk: Walk,
-    /// The first byte of each operand, and the size of its elements.
-    offsets: SmallVec<[i64; 8]>,
-    sizes: SmallVec<[usize; 8]>,
-    stored: usize,
+    bases: Bases,
+    /// The bytes of an element of the output.
+    stored: i64,
     /// The operands that are turned, and how.
     turned: SmallVec<[(usize, Transpose); 2]>,
     /// The indices over all other axes.
@@ -45,12 +45,15 @@ impl Tiled {
     /// `None` where no operand is worth turning. The whole output, of which the program may make a part, has so many bytes.
     pub(super) fn of(program: &LoopProgram, bytes: usize) -> Option<Tiled> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
-        let strided = strided(program)?;
-        let dense = dense_strides(&program.outer);
-        let strides = strided.iter().map(|(_, strides)| &strides[..]).chain([&dense[..], &dense[..]]);
+        let (strided, output) = (strided(program)?, program.loads.len());
+        let positions = dense(&program.outer);
+        let strides = strided.iter().map(|operand| &operand.strides[..]).chain([&program.store[..], &positions[..]]);
         let mut walk = Walk::new(&program.outer, strides);
         let (axis, turned) = turned_operands(&walk, program)?;
         walk.move_axis(axis, walk.sizes.len() - 2);
+        if walk.step(output)? != Step::Dense {
+            return None;
+        }
 
         let mut operands = walk.reads(program)?;
         turned.iter().for_each(|&(operand, _)| operands[operand].step = Step::Dense);
@@ -59,20 +62,16 @@ impl Tiled {
             result: program.result,
             stored: program.stored,
             operands,
+            output: Step::Dense,
             kind: Kind::Map { stream: false },
         };
-        let stored = program.stored.size();
-        let sizes: SmallVec<[usize; 8]> = program.loads.iter().map(|load| load.dtype.size()).collect();
-        let offset = |((offset, _), size): (&(i64, Vec<i64>), &usize)| offset * *size as i64;
-        let step = walk.row_axis().1(program.loads.len()) * stored as i64;
-        let widest = turned.iter().map(|&(operand, _)| sizes[operand]).max().unwrap_or(1);
+        let widest = turned.iter().map(|&(operand, _)| program.loads[operand].dtype.size()).max().unwrap_or(1);
         let (columns, rows) = (COLUMNS, (TILE_BYTES / (widest * turned.len() * COLUMNS)).max(SHORTEST));
         let elements = PART_WORK / (program.words.len() + 4);
         Some(Tiled {
-            stores: Stores::new(spec, bytes, step)?,
-            offsets: strided.iter().zip(&sizes).map(offset).collect(),
-            sizes,
-            stored,
+            stores: Stores::new(spec, bytes, &walk, output)?,
+            bases: Bases::new(program, &strided),
+            stored: program.stored.size() as i64,
             turned,
             outside: walk.sizes[..walk.sizes.len() - 2].iter().product(),
             rows,
@@ -100,8 +99,8 @@ impl Tiled {
     }
 
     /// # Safety
-    /// As for [`crate::codegen::Compiled::run`].
-    pub(super) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) {
+    /// As for [`codegen::Compiled::run`].
+    pub(super) unsafe fn run(&self, part: usize, on: &codegen::Call<'_>) {
         let (across, down) = self.grid();
         if self.outside * across * down == 0 {
             return;
@@ -111,64 +110,54 @@ impl Tiled {
         let columns = self.columns.min(self.walk.inner() - column);
         let first = part / across % down * self.rows * self.tiles;
         let end = rows.min(first + self.rows * self.tiles);
-        let (output, index) = (loads.len(), loads.len() + 1);
-        let mut places = SmallVec::<[i64; 8]>::from_elem(0, loads.len() + 2);
+        let (output, index) = (on.loads.len(), on.loads.len() + 1);
+        let mut places = SmallVec::<[i64; 8]>::from_elem(0, on.loads.len() + 2);
         self.walk.outside(part / across / down, &mut places);
+        let column_stride = |operand: usize| {
+            let strides = &self.walk.strides[operand];
+            strides[strides.len() - 1]
+        };
+        let place = |operand: usize, row: usize| {
+            places[operand] + row as i64 * row_stride(operand) + column as i64 * column_stride(operand)
+        };
+        let to = |row: usize| on.out.addr() as i64 + place(output, row) * self.stored;
 
         let frame_bytes = self.stores.frame_bytes().next_multiple_of(64);
-        let tile_bytes = |operand: usize| self.rows * self.columns * self.sizes[operand];
+        let tile_bytes = |operand: usize| self.rows * self.columns * self.bases.size(operand) as usize;
         let all_tiles: usize = self.turned.iter().map(|&(operand, _)| tile_bytes(operand)).sum();
         let mut scratch = Scratch::new(frame_bytes + all_tiles);
         // SAFETY: the frame has the kernel's size and starts on a cache line, and the tiles come after it; the rows and columns told to
         // the kernel and to those that turn are of the program's index space, for which the caller vouches.
         unsafe {
-            let address = |operand: usize, row: usize| {
-                let strides = &self.walk.strides[operand];
-                let inner = strides[strides.len() - 1];
-                let place = places[operand] + row as i64 * row_stride(operand) + column as i64 * inner;
-                loads[operand].wrapping_offset((self.offsets[operand] + place * self.sizes[operand] as i64) as isize)
-            };
-            let to = |row: usize| {
-                let place = places[output] + row as i64 * row_stride(output) + column as i64;
-                out.wrapping_offset((place * self.stored as i64) as isize)
-            };
-            let mut call = Call::new(self.stores.choose(to(first).addr() as i64), scratch.start());
-            for k in 0..loads.len() {
-                call.step(k, row_stride(k) * self.sizes[k] as i64);
+            let mut call = Call::new(self.stores.choose(to(first)), scratch.start());
+            call.scalars(on.scalars);
+            for k in 0..output {
+                call.step(k, row_stride(k) * self.bases.size(k));
             }
-            call.step(output, row_stride(output) * self.stored as i64);
+            call.step(output, row_stride(output) * self.stored);
             for row in (first..end).step_by(self.rows) {
                 let rows = self.rows.min(end - row);
-                for k in 0..loads.len() {
-                    call.pointer(k, address(k, row).addr() as i64);
+                for k in 0..output {
+                    call.pointer(k, self.bases.address(on, k, place(k, row)));
                 }
                 let mut tile = scratch.start().add(frame_bytes);
                 for &(k, turn) in &self.turned {
-                    let strides = &self.walk.strides[k];
-                    let from_step = strides[strides.len() - 1] * self.sizes[k] as i64;
-                    let to_step = self.columns * self.sizes[k];
-                    turn(address(k, row), from_step as isize, tile, to_step, rows, columns);
+                    let size = self.bases.size(k);
+                    let from = on.loads[k].with_addr(self.bases.address(on, k, place(k, row)) as usize);
+                    let step = self.columns * size as usize;
+                    turn(from, (column_stride(k) * size) as isize, tile, step, rows, columns);
                     call.pointer(k, tile.addr() as i64);
-                    call.step(k, to_step as i64);
+                    call.step(k, step as i64);
                     tile = tile.add(tile_bytes(k));
                 }
-                call.pointer(output, to(row).addr() as i64);
-                let position = places[index] + row as i64 * row_stride(index) + column as i64;
-                call.position(position as usize, row_stride(index) as usize);
+                call.pointer(output, to(row));
+                let position = self.bases.position(on, place(index, row) as usize);
+                call.position(position, row_stride(index) as usize);
                 call.run(rows, columns);
             }
         }
         self.stores.finish();
     }
-}
-
-/// The strides of what is dense and row-major.
-fn dense_strides(sizes: &[usize]) -> Vec<i64> {
-    let mut strides = vec![1; sizes.len()];
-    for axis in (1..sizes.len()).rev() {
-        strides[axis - 1] = strides[axis] * sizes[axis] as i64;
-    }
-    strides
 }
 
 /// The axis whose neighbours lie side by side for operands that step along the last, and those operands.

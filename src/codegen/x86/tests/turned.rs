@@ -4,7 +4,7 @@ use super::super::{Jit, Kind, machine};
 use super::check;
 use crate::codegen::block::tests::Random;
 use crate::dtype::{DType, Literal};
-use crate::lower::program::{Access, Load, LoopProgram};
+use crate::lower::program::{Access, Load, LoopProgram, dense};
 use crate::ops::vector::{Emit, Lane, Unary, Val};
 
 /// Dense strides of a tensor whose axes, outermost first, are in the given order.
@@ -42,6 +42,7 @@ fn program(
     };
     let program = LoopProgram {
         outer: sizes.to_vec(),
+        store: dense(sizes),
         reduced: vec![],
         loads: loads.iter().map(load).collect(),
         words: emit.finish(),

@@ -1,10 +1,12 @@
 //! Decides which nodes share one kernel, and in which order kernels run.
 //!
 //! In: the nodes that are wanted. Out: a plan, kernels in running order.
-//! For now a kernel is one expression, optionally reduced: an elementwise node merges into its consumer (this was
-//! decided when the op was called, see [`Node::joins`]) unless that would compute it twice.
+//! A stage is one expression, optionally reduced: an elementwise node merges into its consumer, also through views, unless
+//! that would compute it twice ([`group`]). Stages that share rows, or what they read, become one kernel ([`rows`]).
 
+mod build;
 mod expression;
+mod frame;
 mod group;
 mod plan;
 mod rows;
@@ -22,8 +24,8 @@ use snapshot::Snapshot;
 /// The kernels that compute `wanted`. None of `wanted` is a view, and none is realized.
 pub(crate) fn plan(wanted: &[Node]) -> Plan {
     let snapshot = Snapshot::take(wanted);
-    let stored = group::stored(&snapshot, wanted);
-    let to_make = snapshot.order.iter().filter(|node| stored.contains(&node.id()));
-    let stages = to_make.map(|node| plan::stage(node, &snapshot, &stored)).collect();
+    let mut groups = group::group(&snapshot, wanted);
+    let to_make: Vec<&Node> = snapshot.order.iter().filter(|node| groups.stored.contains(&node.id())).collect();
+    let stages = to_make.into_iter().map(|node| build::stage(node, &snapshot, &mut groups)).collect();
     Plan::new(rows::kernels(stages), wanted)
 }

@@ -99,7 +99,7 @@ fn sizes_of(stage: &Stage) -> Option<Shape> {
         return None;
     }
     let strided = work.loads.iter().all(|load| strides(load).is_some());
-    let placeless = !work.expression.steps.iter().any(|step| matches!(step, Step::Position | Step::Rand { .. }));
+    let placeless = !work.expression.steps.iter().any(|step| matches!(step, Step::Index { .. }));
     (strided && placeless).then(|| kept(work).map(|axis| work.space[axis]).collect())
 }
 

@@ -33,7 +33,8 @@ fn words(kernel: &MapReduce) -> Vec<String> {
     let word = |step: &Step| match step {
         Step::Load { slot, dtype } => format!("load {slot} {dtype}"),
         Step::Const(literal) => format!("const {literal}"),
-        Step::Position => "position".to_string(),
+        Step::Index { value, dtype: DType::Bool } => format!("where {value}"),
+        Step::Index { value, .. } => format!("index {value}"),
         Step::Rand { word, .. } => format!("rand {word}"),
         Step::Map { primitive, operands, .. } => format!("{} {:?}", primitive.name, operands.as_slice()),
         Step::Cast { from, to, operand } => format!("cast {from} {to} [{operand}]"),

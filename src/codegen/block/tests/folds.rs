@@ -25,6 +25,7 @@ pub(in crate::codegen) fn matrix(
         outer: vec![outer],
         reduced: vec![reduced],
         loads: vec![Load { dtype, access: Access::Strided { offset: 0, strides } }],
+        indices: vec![],
         words: emit.finish(),
         result,
         fold: Some(fold),

@@ -238,7 +238,10 @@ pub(in crate::codegen) fn program_with(
         Some(Fold::Max | Fold::Min) | None => random.pick(&DType::ALL),
     };
     let result = writer.of_lane(random, Lane::of(stored));
-    (LoopProgram { outer, reduced, loads, words: writer.emit.finish(), result, fold, stored }, operands)
+    (
+        LoopProgram { outer, reduced, loads, indices: vec![], words: writer.emit.finish(), result, fold, stored },
+        operands,
+    )
 }
 
 #[test]
@@ -265,7 +268,8 @@ fn transposes_of_every_edge_agree_with_the_evaluator() {
         let values = (0..sizes.iter().product()).map(|_| random.value(dtype)).collect();
         let loads = vec![Load { dtype, access }];
         let (outer, words) = (sizes.to_vec(), emit.finish());
-        let program = LoopProgram { outer, reduced: vec![], loads, words, result, fold: None, stored: dtype };
+        let program =
+            LoopProgram { outer, reduced: vec![], loads, indices: vec![], words, result, fold: None, stored: dtype };
         check(&program, &[values]);
     }
 }

@@ -317,6 +317,10 @@ impl Element<'_> {
             Word::Load { slot, .. } => self.load(slot.into()),
             Word::Const { lane, bits } => Scalar::constant(lane, bits),
             Word::Position => I64(self.position as i64),
+            Word::Index(which) => {
+                let value = self.program.indices[usize::from(which)].eval(&self.index);
+                if lane == Lane::Mask { Mask(value != 0) } else { I64(value) }
+            }
             Word::Unary(word, x) => unary(word, self.value(x)?, lane),
             Word::Binary(word, a, b) => binary(word, self.value(a)?, self.value(b)?)?,
             Word::Compare(word, a, b) => Mask(compare(word, self.value(a)?, self.value(b)?)),

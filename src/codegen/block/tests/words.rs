@@ -35,6 +35,7 @@ pub(in crate::codegen) fn map(
         outer: vec![n],
         reduced: vec![],
         loads: loads.iter().map(load).collect(),
+        indices: vec![],
         words: emit.finish(),
         result,
         fold: None,

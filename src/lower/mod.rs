@@ -12,7 +12,7 @@ use crate::ops::vector::{Emit, Lane, Val, Word};
 use crate::ops::{cast, random};
 use crate::schedule::{Expression, MapReduce, Step};
 use crate::shape::{Expr, Position, View};
-use program::{Access, Fold, Guard, Load, LoopProgram};
+use program::{Access, Fold, Guard, Load, LoopProgram, dense};
 
 /// The loop program of a kernel.
 pub(crate) fn lower(kernel: &MapReduce) -> LoopProgram {
@@ -27,6 +27,7 @@ pub(crate) fn lower(kernel: &MapReduce) -> LoopProgram {
     let (words, result, indices) = write(&kernel.expression, &order, &sizes);
     LoopProgram {
         outer: sizes[..kept].to_vec(),
+        store: dense(&sizes[..kept]),
         reduced: sizes[kept..].to_vec(),
         loads: loads.collect(),
         indices,

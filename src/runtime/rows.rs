@@ -2,7 +2,7 @@
 
 use super::run::{Pointer, StageFault};
 use super::threads::parallel;
-use crate::codegen::{self, Compiled};
+use crate::codegen::{self, Call, Compiled};
 use crate::error::Result;
 use crate::graph::Node;
 use crate::lower::{self, RowProgram};
@@ -150,14 +150,16 @@ fn run_tiles(
             let loads: smallvec::SmallVec<[*const u8; 8]> = loads.collect();
             let out = match stage.out {
                 Place::Whole(pointer) => {
-                    pointer.get().wrapping_add(row * stage.rows.row_len() * stage.stage.node.dtype().size())
+                    let size = stage.stage.node.dtype().size() as i64;
+                    pointer.get().wrapping_offset((stage.rows.store_shift(row) * size) as isize)
                 }
                 Place::Scratch(which) => scratch[which],
             };
             // SAFETY: `compiled` points into `ready`. The loads' views stay within their buffers, of which the rows of this
             // tile are read, or within the scratch rows that an earlier stage has just written; the output has room for
             // the tile's rows, and no other part writes them.
-            let result: Result<(), Fault> = unsafe { (*compiled(stage)).run_all(&loads, out) };
+            let result: Result<(), Fault> =
+                unsafe { (*compiled(stage)).run_all(&Call { loads: &loads, scalars: &[], out, origin: row }) };
             result.map_err(|fault| Ok(StageFault { fault, node: stage.stage.node.clone() }))?;
         }
     }

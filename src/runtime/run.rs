@@ -3,7 +3,7 @@
 use super::rows;
 use super::structural;
 use super::threads::parallel;
-use crate::codegen;
+use crate::codegen::{self, Call};
 use crate::dtype::{DType, with_dtype};
 use crate::error::{Error, Result};
 use crate::graph::{Node, topological};
@@ -113,10 +113,11 @@ fn run_map_reduce(kernel: &MapReduce, node: &Node, reads: &[Buffer]) -> Result<R
     let fault: Mutex<Option<Fault>> = Mutex::new(None);
     parallel(compiled.parts(), &|part| {
         let loads: SmallVec<[*const u8; 8]> = loads.iter().map(|pointer| pointer.get().cast_const()).collect();
+        let call = Call { loads: &loads, scalars: &[], out: target.get(), origin: 0 };
         // SAFETY: the views of the loads stay within their buffers, which `reads` keeps alive; the target has an element for
         // each index of the kernel's outer space (or is the partial results' own buffer); parts write disjoint ranges, and
         // `parallel` joins before anything is read.
-        if let Err(met) = unsafe { compiled.run(part, &loads, target.get()) } {
+        if let Err(met) = unsafe { compiled.run(part, &call) } {
             *fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(met);
         }
     });

@@ -65,6 +65,11 @@ impl Emit {
         self.word(Word::Index(which as u16), Lane::of(dtype))
     }
 
+    /// A value of a dtype that is told when the program is run, in that dtype's lane.
+    pub(crate) fn scalar(&mut self, slot: usize, dtype: DType) -> Val {
+        self.word(Word::Scalar(slot as u16), Lane::of(dtype))
+    }
+
     /// A constant by its lane's bits.
     pub(crate) fn constant_bits(&mut self, lane: Lane, bits: u64) -> Val {
         self.word(Word::Const { lane, bits }, lane)

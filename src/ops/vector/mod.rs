@@ -190,6 +190,8 @@ pub(crate) enum Word {
         lane: Lane,
         bits: u64,
     },
+    /// A value that is the same for every element and is told when the program is run, by its number; the bits as of a constant.
+    Scalar(u16),
     /// `I64`: the element's position in the kernel's index space, row-major.
     Position,
     /// The value of an expression of the element's indices, by its number in the program: in an `I64` lane the number, in a

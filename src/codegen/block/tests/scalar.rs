@@ -327,7 +327,11 @@ impl Element<'_> {
             Word::Scalar(slot) => Scalar::constant(lane, self.told.scalars[usize::from(slot)]),
             Word::Position => I64(self.position as i64),
             Word::Index(which) => {
-                let value = self.program.indices[usize::from(which)].eval(&self.index);
+                let mut index = self.index.clone();
+                if !self.program.outer.is_empty() {
+                    index[0] += self.told.origin;
+                }
+                let value = self.program.indices[usize::from(which)].eval(&index);
                 if lane == Lane::Mask { Mask(value != 0) } else { I64(value) }
             }
             Word::Unary(word, x) => unary(word, self.value(x)?, lane),

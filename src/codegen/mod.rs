@@ -61,6 +61,16 @@ impl Compiled {
         }
     }
 
+    /// Whether the output may be an operand's own memory, where that operand is read in the order of the output, element by element.
+    pub(crate) fn may_overwrite(&self) -> bool {
+        match &self.0 {
+            // A vector is stored when all that is needed of it has been loaded.
+            #[cfg(all(target_arch = "x86_64", unix))]
+            Kind::Jit(_) => true,
+            Kind::Block(_) => false,
+        }
+    }
+
     /// The bytes of partial results, or 0. Few outputs of long reductions are split along the reduction: then
     /// each part is run with a buffer of this size (aligned for `u64`) in place of `out`, and [`Compiled::finish`] gives the output.
     pub(crate) fn partial_bytes(&self) -> usize {

@@ -20,4 +20,4 @@ pub(crate) use op::{Lookup, Op, ReduceKind};
 pub(crate) use print::listing;
 pub(crate) use replace::replace;
 pub(crate) use scope::{Origin, Pause, is_recording};
-pub(crate) use walk::topological;
+pub(crate) use walk::{Ids, topological};

@@ -84,6 +84,7 @@ fn write(expression: &Expression, order: &[usize], sizes: &[usize]) -> (Vec<(Wor
         let value = match step {
             Step::Load { slot, dtype } => e.load(*slot, *dtype),
             Step::Const(literal) => e.literal(*literal),
+            Step::Scalar { slot, dtype } => e.scalar(*slot, *dtype),
             Step::Index { value, dtype } => {
                 let value = value.substitute(&loops(order)).simplify(sizes);
                 if *dtype != DType::Bool && value == position {

@@ -1,12 +1,13 @@
 //! The stage that makes a node: its expression, and what it reads.
 
 use super::expression::{Expression, Step};
+use super::fingerprint::is_structural;
 use super::frame::Frame;
 use super::group::Groups;
 use super::plan::{MapReduce, Operand, Stage, Work};
 use super::snapshot::Snapshot;
 use crate::dtype::{DType, Literal};
-use crate::graph::{Node, Op, ReduceKind};
+use crate::graph::{Ids, Node, Op, ReduceKind};
 use crate::ops;
 use crate::shape::{Expr, View};
 use smallvec::{SmallVec, smallvec};
@@ -42,17 +43,31 @@ pub(super) fn stage(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> St
             unreachable!("{} has its numbers, or is no work", op.name())
         }
     };
-    Stage { node: node.clone(), reads: reads.nodes, work, region: None }
+    Stage { node: node.clone(), reads: reads.nodes, scalars: reads.scalars, work, region: None }
 }
 
 /// What one stage reads.
 #[derive(Default)]
 struct Reads {
     nodes: Vec<Node>,
-    places: HashMap<usize, usize>,
+    places: Ids<usize>,
+    scalars: Vec<Node>,
 }
 
 impl Reads {
+    /// A constant: as it is, or told when the kernel is run.
+    fn constant(&mut self, node: &Node, value: Literal) -> Step {
+        if is_structural(value) {
+            return Step::Const(value);
+        }
+        let known = self.scalars.iter().position(|scalar| scalar == node);
+        let slot = known.unwrap_or_else(|| {
+            self.scalars.push(node.clone());
+            self.scalars.len() - 1
+        });
+        Step::Scalar { slot, dtype: value.dtype() }
+    }
+
     fn operand(&mut self, base: &Node, view: View) -> Operand {
         let read = *self.places.entry(base.id()).or_insert_with(|| {
             self.nodes.push(base.clone());
@@ -129,8 +144,9 @@ impl<'a> Builder<'a> {
         if snapshot.through_identity(node) == *base {
             return self.value(base, frame);
         }
-        if let Some(value) = snapshot.viewed_constant(node) {
-            return self.expression.push(Step::Const(value));
+        if let Some((constant, value)) = snapshot.viewed_constant(node) {
+            let step = self.reads.constant(constant, value);
+            return self.expression.push(step);
         }
         if self.is_in_memory(base) {
             return self.load(base, view, frame);
@@ -176,7 +192,7 @@ impl<'a> Builder<'a> {
     fn computed(&mut self, node: &Node, frame: Frame) -> usize {
         let snapshot = self.snapshot;
         let step = match snapshot.op(node) {
-            Op::ConstFill(value) => Step::Const(*value),
+            Op::ConstFill(value) => self.reads.constant(node, *value),
             Op::Arange => self.place(node, frame),
             Op::Rand { seed, stream, word } => {
                 let at = self.place(node, frame);

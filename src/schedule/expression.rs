@@ -14,6 +14,11 @@ pub(crate) enum Step {
         dtype: DType,
     },
     Const(Literal),
+    /// The constant `slot` of the stage, which is told when the kernel is run.
+    Scalar {
+        slot: usize,
+        dtype: DType,
+    },
     /// A number computed from the indices of the element, an `i64`; or whether it is not 0, a `bool`.
     Index {
         value: Expr,

@@ -6,11 +6,11 @@
 use super::frame::{Frame, Frames};
 use super::snapshot::Snapshot;
 use crate::dtype::Literal;
-use crate::graph::{Node, Op};
+use crate::graph::{Ids, Node, Op};
 use crate::ops::{self, Primitive};
 use crate::shape::View;
 use smallvec::SmallVec;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// The most nodes that are merged into one expression.
 const EXPRESSION_LIMIT: usize = 64;
@@ -49,7 +49,7 @@ pub(super) fn group(snapshot: &Snapshot, wanted: &[Node]) -> Groups {
     let forced = forced(snapshot, wanted);
     let facts = facts(snapshot, &forced);
     let groups = Groups { stored: HashSet::new(), frames: Frames::default() };
-    let mut deciding = Deciding { snapshot, forced, facts, groups, places: HashMap::new(), sinks: HashMap::new() };
+    let mut deciding = Deciding { snapshot, forced, facts, groups, places: Ids::default(), sinks: Ids::default() };
     let work: Vec<&Node> = work(snapshot).collect();
     for node in work.into_iter().rev() {
         deciding.decide(node);
@@ -81,8 +81,8 @@ fn forced(snapshot: &Snapshot, wanted: &[Node]) -> HashSet<usize> {
     forced
 }
 
-fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> HashMap<usize, Facts> {
-    let mut facts: HashMap<usize, Facts> = HashMap::new();
+fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> Ids<Facts> {
+    let mut facts: Ids<Facts> = Ids::default();
     for node in work(snapshot) {
         let mut of = Facts { cost: weight(snapshot.op(node)), ..Facts::default() };
         let inputs = snapshot.inputs(node);
@@ -153,12 +153,12 @@ fn can_fail(snapshot: &Snapshot, node: &Node) -> bool {
 struct Deciding<'a> {
     snapshot: &'a Snapshot,
     forced: HashSet<usize>,
-    facts: HashMap<usize, Facts>,
+    facts: Ids<Facts>,
     groups: Groups,
     /// Where each node is used: in which expressions, and in which frame of them.
-    places: HashMap<usize, SmallVec<[(Sink, Frame); 2]>>,
+    places: Ids<SmallVec<[(Sink, Frame); 2]>>,
     /// How many nodes each expression has, and whether it is reduced.
-    sinks: HashMap<Sink, (usize, bool)>,
+    sinks: Ids<(usize, bool)>,
 }
 
 impl Deciding<'_> {

@@ -6,9 +6,11 @@
 
 mod build;
 mod expression;
+mod fingerprint;
 mod frame;
 mod group;
 mod plan;
+mod request;
 mod rows;
 mod snapshot;
 
@@ -16,16 +18,15 @@ mod snapshot;
 mod tests;
 
 pub(crate) use expression::{Expression, Step};
+pub(crate) use fingerprint::Fingerprint;
 pub(crate) use plan::{Form, Kernel, MapReduce, Operand, Plan, Stage, Work};
+pub(crate) use request::Request;
 
+#[cfg(test)]
 use crate::graph::Node;
-use snapshot::Snapshot;
 
 /// The kernels that compute `wanted`. None of `wanted` is a view, and none is realized.
+#[cfg(test)]
 pub(crate) fn plan(wanted: &[Node]) -> Plan {
-    let snapshot = Snapshot::take(wanted);
-    let mut groups = group::group(&snapshot, wanted);
-    let to_make: Vec<&Node> = snapshot.order.iter().filter(|node| groups.stored.contains(&node.id())).collect();
-    let stages = to_make.into_iter().map(|node| build::stage(node, &snapshot, &mut groups)).collect();
-    Plan::new(rows::kernels(stages), wanted)
+    Request::new(wanted.to_vec()).plan()
 }

@@ -5,13 +5,11 @@ use crate::dtype::DType;
 use crate::graph::{Lookup, Node, ReduceKind};
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Kernels in running order.
 pub(crate) struct Plan {
     pub(crate) kernels: Vec<Kernel>,
-    /// How many stages read each node's numbers.
-    pub(crate) readers: HashMap<usize, usize>,
     /// The ids of the nodes that were asked for.
     pub(crate) wanted: HashSet<usize>,
 }
@@ -41,6 +39,8 @@ pub(crate) struct Stage {
     pub(crate) node: Node,
     /// What is read, each once.
     pub(crate) reads: Vec<Node>,
+    /// The constants that are told when the kernel is run, by the slots of `Step::Scalar`.
+    pub(crate) scalars: Vec<Node>,
     pub(crate) work: Work,
     /// Which part of the node's numbers this stage writes; `None` for all of them.
     pub(crate) region: Option<Region>,
@@ -56,6 +56,7 @@ pub(crate) struct Region {
 }
 
 /// What is done.
+#[derive(Clone)]
 pub(crate) enum Work {
     MapReduce(MapReduce),
     /// The reads one after the other along an axis.
@@ -78,6 +79,7 @@ pub(crate) enum Work {
 }
 
 /// An expression over a space, optionally reduced.
+#[derive(Clone)]
 pub(crate) struct MapReduce {
     pub(crate) space: Shape,
     pub(crate) loads: Vec<Operand>,
@@ -98,11 +100,7 @@ pub(crate) struct Operand {
 
 impl Plan {
     pub(super) fn new(kernels: Vec<Kernel>, wanted: &[Node]) -> Plan {
-        let mut readers = HashMap::new();
-        for read in kernels.iter().flat_map(Kernel::reads) {
-            *readers.entry(read.id()).or_insert(0) += 1;
-        }
-        Plan { kernels, readers, wanted: wanted.iter().map(Node::id).collect() }
+        Plan { kernels, wanted: wanted.iter().map(Node::id).collect() }
     }
 }
 

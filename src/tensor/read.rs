@@ -7,7 +7,7 @@ use crate::graph::{self, Node};
 use crate::lower;
 use crate::reference;
 use crate::runtime;
-use crate::schedule::{self, Form, Work};
+use crate::schedule::{Form, Request, Work};
 use std::fmt::Write;
 
 /// Executes several tensors as one request, so that what they share is computed once.
@@ -74,7 +74,7 @@ fn lowered(node: &Node) -> Result<String> {
     if base.buffer().is_some() {
         return Ok("the numbers are here: nothing to run\n".to_string());
     }
-    let plan = schedule::plan(std::slice::from_ref(&base));
+    let plan = Request::new(vec![base]).plan();
     let mut text = String::new();
     for (k, kernel) in plan.kernels.iter().enumerate() {
         let rows = match &kernel.form {

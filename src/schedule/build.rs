@@ -3,18 +3,23 @@
 use super::expression::{Expression, Step};
 use super::fingerprint::is_structural;
 use super::frame::Frame;
-use super::group::Groups;
-use super::plan::{MapReduce, Operand, Stage, Work};
+use super::group::{Groups, in_parts};
+use super::plan::{MapReduce, Operand, Region, Stage, Work};
 use super::snapshot::Snapshot;
 use crate::dtype::{DType, Literal};
 use crate::graph::{Ids, Node, Op, ReduceKind};
 use crate::ops;
-use crate::shape::{Expr, View};
+use crate::shape::{Expr, Position, Strides, View, row_major_strides};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 
-/// The stage that makes a stored node.
-pub(super) fn stage(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> Stage {
+/// The stages that make a stored node: one, but for a concatenation.
+pub(super) fn stages(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> Vec<Stage> {
+    if let Op::Concat { inputs, axis } = snapshot.op(node)
+        && in_parts(snapshot, node)
+    {
+        return parts(node, inputs, *axis, snapshot, groups);
+    }
     let mut reads = Reads::default();
     let work = match snapshot.op(node) {
         Op::Reduce { kind, input, axes, .. } => {
@@ -43,7 +48,24 @@ pub(super) fn stage(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> St
             unreachable!("{} has its numbers, or is no work", op.name())
         }
     };
-    Stage { node: node.clone(), reads: reads.nodes, scalars: reads.scalars, work, region: None }
+    vec![reads.stage(node, work, None)]
+}
+
+/// The stages that write the parts of a concatenation into their places.
+fn parts(node: &Node, inputs: &[Node], axis: usize, snapshot: &Snapshot, groups: &mut Groups) -> Vec<Stage> {
+    let strides: SmallVec<[i64; 6]> = row_major_strides(node.shape()).iter().map(|&stride| stride as i64).collect();
+    let mut stages = Vec::with_capacity(inputs.len());
+    let mut offset = 0;
+    for input in inputs {
+        let region = Region { offset, strides: strides.clone() };
+        offset += input.shape()[axis] * strides[axis] as usize;
+        if input.len() > 0 {
+            let mut reads = Reads::default();
+            let work = Builder::new(node, snapshot, groups, &mut reads).map_reduce(input, None);
+            stages.push(reads.stage(node, Work::MapReduce(work), Some(region)));
+        }
+    }
+    stages
 }
 
 /// What one stage reads.
@@ -55,6 +77,10 @@ struct Reads {
 }
 
 impl Reads {
+    fn stage(self, node: &Node, work: Work, region: Option<Region>) -> Stage {
+        Stage { node: node.clone(), reads: self.nodes, scalars: self.scalars, work, region }
+    }
+
     /// A constant: as it is, or told when the kernel is run.
     fn constant(&mut self, node: &Node, value: Literal) -> Step {
         if is_structural(value) {
@@ -179,12 +205,29 @@ impl<'a> Builder<'a> {
     fn load(&mut self, base: &Node, view: &View, frame: Frame) -> usize {
         let outside = Literal::zero(base.dtype());
         let view = self.groups.frames.apply(frame, view, outside).expect("checked when it was merged");
-        if let Some(&known) = self.loaded.get(&(base.id(), view.clone())) {
+        // What this plan makes may be read row by row, if it is read at strides. Where a mask hides nothing but elements, the
+        // choice can come after the reading.
+        match everywhere(&view, base.len()) {
+            Some(plain) if !self.snapshot.has_numbers(base) => {
+                let mut value = self.loaded(base, plain);
+                for (condition, default) in view.access().1.into_iter().rev() {
+                    value = self.guarded(condition, value, default);
+                }
+                value
+            }
+            _ => self.loaded(base, view),
+        }
+    }
+
+    /// The step that loads from a buffer; each way of looking at it is loaded once.
+    fn loaded(&mut self, base: &Node, view: View) -> usize {
+        let key = (base.id(), view);
+        if let Some(&known) = self.loaded.get(&key) {
             return known;
         }
-        self.loads.push(self.reads.operand(base, view.clone()));
+        self.loads.push(self.reads.operand(base, key.1.clone()));
         let name = self.expression.push(Step::Load { slot: self.loads.len() - 1, dtype: base.dtype() });
-        self.loaded.insert((base.id(), view), name);
+        self.loaded.insert(key, name);
         name
     }
 
@@ -226,4 +269,21 @@ impl<'a> Builder<'a> {
         let value = self.groups.frames.place(frame, node.shape()).expect("checked when it was merged");
         Step::Index { value, dtype: DType::I64 }
     }
+}
+
+/// A guarded view without its guards, if it is read at strides and stays within `len` elements even so.
+fn everywhere(view: &View, len: usize) -> Option<View> {
+    let shape = view.shape();
+    let (Position::Strided { offset, strides }, guards) = view.access() else { return None };
+    if guards.is_empty() || shape.contains(&0) {
+        return None;
+    }
+    let (mut low, mut high) = (offset, offset);
+    for (&stride, &size) in strides.iter().zip(&shape) {
+        let reach = stride.checked_mul(i64::try_from(size - 1).ok()?)?;
+        low = low.checked_add(reach.min(0))?;
+        high = high.checked_add(reach.max(0))?;
+    }
+    let strides: Strides = strides.iter().map(|&stride| stride as isize).collect();
+    (low >= 0 && high < len as i64).then_some(View::Linear { shape, strides, offset: offset as isize })
 }

@@ -10,7 +10,7 @@ use crate::graph::{Ids, Node, Op};
 use crate::ops::{self, Primitive};
 use crate::shape::View;
 use smallvec::SmallVec;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The most nodes that are merged into one expression.
 const EXPRESSION_LIMIT: usize = 64;
@@ -24,8 +24,11 @@ const DEAR: u32 = 100;
 /// The most places at which one expression computes the same node.
 const MOST_TIMES: usize = 3;
 
-/// The stage that an expression belongs to: the node it makes.
-type Sink = usize;
+/// The most parts of a concatenation that are written one by one.
+const MOST_PARTS: usize = 32;
+
+/// What an expression makes: a node, and which part of it.
+type Sink = (usize, usize);
 
 /// What is written, and the frames in which the rest is computed.
 pub(super) struct Groups {
@@ -49,7 +52,7 @@ pub(super) fn group(snapshot: &Snapshot, wanted: &[Node]) -> Groups {
     let forced = forced(snapshot, wanted);
     let facts = facts(snapshot, &forced);
     let groups = Groups { stored: HashSet::new(), frames: Frames::default() };
-    let mut deciding = Deciding { snapshot, forced, facts, groups, places: Ids::default(), sinks: Ids::default() };
+    let mut deciding = Deciding { snapshot, forced, facts, groups, places: Ids::default(), sinks: HashMap::new() };
     let work: Vec<&Node> = work(snapshot).collect();
     for node in work.into_iter().rev() {
         deciding.decide(node);
@@ -67,6 +70,11 @@ fn merges(snapshot: &Snapshot, node: &Node) -> bool {
     node.joins() || matches!(snapshot.op(node), Op::Contiguous { .. })
 }
 
+/// Whether a node is a concatenation whose parts are computed straight into their places.
+pub(super) fn in_parts(snapshot: &Snapshot, node: &Node) -> bool {
+    node.len() > 0 && matches!(snapshot.op(node), Op::Concat { inputs, .. } if inputs.len() <= MOST_PARTS)
+}
+
 /// The ids of the nodes that must be written: what is asked for, parameters, and what a gather or the like reads.
 fn forced(snapshot: &Snapshot, wanted: &[Node]) -> HashSet<usize> {
     let mut forced: HashSet<usize> = wanted.iter().map(Node::id).collect();
@@ -74,7 +82,7 @@ fn forced(snapshot: &Snapshot, wanted: &[Node]) -> HashSet<usize> {
         if node.is_parameter() {
             forced.insert(node.id());
         }
-        if !merges(snapshot, node) && !matches!(snapshot.op(node), Op::Reduce { .. }) {
+        if !merges(snapshot, node) && !matches!(snapshot.op(node), Op::Reduce { .. }) && !in_parts(snapshot, node) {
             forced.extend(snapshot.inputs(node).iter().map(|input| snapshot.base(input).id()));
         }
     }
@@ -158,7 +166,7 @@ struct Deciding<'a> {
     /// Where each node is used: in which expressions, and in which frame of them.
     places: Ids<SmallVec<[(Sink, Frame); 2]>>,
     /// How many nodes each expression has, and whether it is reduced.
-    sinks: Ids<(usize, bool)>,
+    sinks: HashMap<Sink, (usize, bool)>,
 }
 
 impl Deciding<'_> {
@@ -168,42 +176,43 @@ impl Deciding<'_> {
         if self.snapshot.is_constant(node) && !self.forced.contains(&id) {
             return;
         }
+        let inputs = self.snapshot.inputs(node);
         if self.is_merged(node, &places) {
             for &(sink, frame) in &places {
                 self.sinks.entry(sink).or_default().0 += 1;
-                self.use_inputs(node, sink, frame);
+                inputs.iter().for_each(|input| self.use_input(input, sink, frame));
             }
             return;
         }
         self.groups.stored.insert(id);
         let reduces = matches!(self.snapshot.op(node), Op::Reduce { .. });
-        self.sinks.insert(id, (1, reduces));
+        self.sinks.insert((id, 0), (1, reduces));
         if reduces || merges(self.snapshot, node) {
-            self.use_inputs(node, id, Frame::SPACE);
+            inputs.iter().for_each(|input| self.use_input(input, (id, 0), Frame::SPACE));
+        } else if in_parts(self.snapshot, node) {
+            inputs.iter().enumerate().for_each(|(part, input)| self.use_input(input, (id, part), Frame::SPACE));
         }
     }
 
-    /// Notes that an expression uses a node's inputs.
-    fn use_inputs(&mut self, node: &Node, sink: Sink, frame: Frame) {
-        for input in self.snapshot.inputs(node) {
-            let source = self.snapshot.through_identity(&input);
-            let base = self.snapshot.base(&source);
-            if self.snapshot.has_numbers(base) {
-                continue;
-            }
-            let inside = if self.snapshot.is_view(&source) {
-                self.groups.frames.enter(frame, &source, self.snapshot)
-            } else {
-                Some(frame)
-            };
-            let Some(inside) = inside else {
-                self.forced.insert(base.id());
-                continue;
-            };
-            let places = self.places.entry(base.id()).or_default();
-            if !places.contains(&(sink, inside)) {
-                places.push((sink, inside));
-            }
+    /// Notes that an expression uses a node.
+    fn use_input(&mut self, input: &Node, sink: Sink, frame: Frame) {
+        let source = self.snapshot.through_identity(input);
+        let base = self.snapshot.base(&source);
+        if self.snapshot.has_numbers(base) {
+            return;
+        }
+        let inside = if self.snapshot.is_view(&source) {
+            self.groups.frames.enter(frame, &source, self.snapshot)
+        } else {
+            Some(frame)
+        };
+        let Some(inside) = inside else {
+            self.forced.insert(base.id());
+            return;
+        };
+        let places = self.places.entry(base.id()).or_default();
+        if !places.contains(&(sink, inside)) {
+            places.push((sink, inside));
         }
     }
 

@@ -9,6 +9,7 @@ mod expression;
 mod fingerprint;
 mod frame;
 mod group;
+mod kernels;
 mod plan;
 mod request;
 mod rows;

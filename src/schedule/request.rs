@@ -3,7 +3,7 @@
 use super::fingerprint::Fingerprint;
 use super::plan::Plan;
 use super::snapshot::Snapshot;
-use super::{build, group, rows};
+use super::{build, group, kernels};
 use crate::graph::{Node, Op};
 
 /// The nodes that are wanted, and all they need.
@@ -45,7 +45,7 @@ impl Request {
     pub(crate) fn plan(&self) -> Plan {
         let mut groups = group::group(&self.snapshot, &self.wanted);
         let to_make: Vec<&Node> = self.nodes().iter().filter(|node| groups.stored.contains(&node.id())).collect();
-        let stages = to_make.into_iter().map(|node| build::stage(node, &self.snapshot, &mut groups)).collect();
-        Plan::new(rows::kernels(stages), &self.wanted)
+        let stages = to_make.into_iter().flat_map(|node| build::stages(node, &self.snapshot, &mut groups)).collect();
+        Plan::new(kernels::kernels(stages), &self.wanted)
     }
 }

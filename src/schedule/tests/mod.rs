@@ -1,5 +1,7 @@
 //! What shares a kernel, and that it was decided when the op was called.
 
+mod counts;
+
 use super::*;
 use crate::dtype::{DType, Literal};
 use crate::graph::{Movement, Op, ReduceKind};

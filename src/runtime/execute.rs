@@ -39,7 +39,8 @@ fn run_request(prepared: &Prepared, request: &Request) -> Result<()> {
     let made = prepared.made.iter().map(|made| Buffer::uninit("realize", made.dtype, made.len));
     let mut made: Vec<BufferMut> = made.collect::<Result<_>>()?;
     let mut space = Space::new(prepared)?;
-    let given = |number: usize| nodes[number].buffer().map(|buffer| buffer.as_ptr()).ok_or_else(|| not_given(&nodes[number]));
+    let given =
+        |number: usize| nodes[number].buffer().map(|buffer| buffer.as_ptr()).ok_or_else(|| not_given(&nodes[number]));
     let filled = |which: usize| made[which].as_ptr().cast_mut();
     let scalar = |number: usize| lane_bits(request.constant(number).expect("a scalar is a constant"));
     space.bind(prepared, given, filled, scalar)?;

@@ -105,7 +105,9 @@ mod tests {
                     assert!(!meet || apart, "{wishes:?} {offsets:?}");
                 }
             }
-            let alive = |k: usize| wishes.iter().filter(|w| w.from <= k && k <= w.to).map(|w| w.bytes.next_multiple_of(ALIGN)).sum();
+            let alive = |k: usize| {
+                wishes.iter().filter(|w| w.from <= k && k <= w.to).map(|w| w.bytes.next_multiple_of(ALIGN)).sum()
+            };
             let least: usize = (0..16).map(alive).max().unwrap_or(0);
             assert!(bytes >= least && bytes <= 2 * least.max(ALIGN), "{bytes} {least}");
         }

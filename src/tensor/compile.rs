@@ -84,7 +84,8 @@ impl<I: Tensors, O: Tensors> Compiled<I, O> {
             placeholders.push(Node::input(&name, node.shape(), node.dtype())?);
         }
         let mut next = placeholders.iter().cloned();
-        let traced = (self.f)(inputs.like(&mut || DynTensor::wrap(next.next().expect("a placeholder for every input"))));
+        let traced =
+            (self.f)(inputs.like(&mut || DynTensor::wrap(next.next().expect("a placeholder for every input"))));
         let mut outputs = Nodes::new();
         traced.each(&mut |tensor| outputs.push(tensor.node().clone()));
         let inputs = nodes.iter().map(|node| (node.dtype(), node.shape().into())).collect();
@@ -97,7 +98,8 @@ impl<I: Tensors, O: Tensors> Compiled<I, O> {
 
 impl<O> Captured<O> {
     fn fits(&self, nodes: &[Node]) -> bool {
-        let same = |(node, (dtype, shape)): (&Node, &(DType, Shape))| node.dtype() == *dtype && node.shape() == &shape[..];
+        let same =
+            |(node, (dtype, shape)): (&Node, &(DType, Shape))| node.dtype() == *dtype && node.shape() == &shape[..];
         nodes.len() == self.inputs.len() && nodes.iter().zip(&self.inputs).all(same)
     }
 }

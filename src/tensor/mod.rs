@@ -3,9 +3,9 @@
 //! A tensor is a thin typed handle on a node of the graph. All work is in the untyped core; the methods here check
 //! what the types do not, and hand over.
 
-mod compile;
 mod autograd;
 mod closure;
+mod compile;
 mod convert;
 mod create;
 mod dimension;
@@ -27,6 +27,7 @@ mod twins;
 mod var;
 
 pub use autograd::{GradFn, Gradients, grad, is_grad_enabled, no_grad};
+pub use compile::{Compiled, Tensors, compile};
 pub use create::manual_seed;
 pub use dimension::{
     BroadcastWith, Dim, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Dim6, DimDyn, Dimension, HasAxes, IntoShape, MatMulWith,
@@ -37,7 +38,6 @@ pub use movement::PadValue;
 pub use nested::NdArray;
 pub use nn::{CrossEntropyOptions, Reduction, Window};
 pub use operand::{DynOperand, Operand};
-pub use compile::{Compiled, Tensors, compile};
 pub use read::realize_all;
 pub use var::Var;
 

@@ -8,7 +8,7 @@ use super::elements::Step;
 use super::kernel::Kernel;
 use super::walk::{Bases, Scratch, Walk, strided};
 use crate::codegen;
-use crate::codegen::block::{Cascade, Part, Split, Value, fill, identity, lane_bits, register_bytes};
+use crate::codegen::block::{Cascade, Part, Split, Value, fill, identity, lane_bits};
 use crate::codegen::order::{ACROSS_LEAF, ALONG_LEAF, Order};
 use crate::lower::program::{self, LoopProgram};
 use crate::ops::vector::Lane;
@@ -18,8 +18,14 @@ use std::sync::Arc;
 
 /// The work of one part, in elements of one word.
 const PART_WORK: usize = 1 << 18;
-/// The results that are kept in scratch before they are stored or combined, and the outputs of a block across.
+/// The results that are kept in scratch before they are stored or combined.
 const BLOCK: usize = 512;
+/// The accumulators of a block of outputs across: long rows are read as long runs, and these stay in the L1 cache.
+const ACROSS_BYTES: usize = 1 << 14;
+/// Steps over rows shorter than this are taken one by one where operands take more than so many bytes: memory is fast only where it is
+/// read in its own order.
+const SHORT_BYTES: usize = 1 << 12;
+const FAR_BYTES: usize = 1 << 21;
 /// Shorter rows are the interpreter's: it folds several at a time.
 const SHORTEST_ROW: usize = 32;
 /// So are shorter runs of outputs.
@@ -59,7 +65,8 @@ impl Fold {
         let over_elements = strided.iter().map(|operand| &operand.strides[kept..]).chain([&still[..]]);
         let reduced = Walk::new(&program.reduced, over_elements);
         let combine = Combine { fold, stored: program.stored };
-        let split = Split::of(program, fold, true, program.words.len() + 2, PART_WORK);
+        let block = outputs.inner().clamp(BLOCK, ACROSS_BYTES / combine.accumulator_size());
+        let split = Split::of(program, fold, true, program.words.len() + 2, PART_WORK, block);
         let spec = |operands, kind| Spec {
             words: program.words.clone(),
             result: program.result,
@@ -86,7 +93,10 @@ impl Fold {
                 for (read, strides) in reads.iter_mut().zip(&reduced.strides) {
                     read.stepped = strides[strides.len() - 1] != 0;
                 }
-                let steps = steps(&reads, program.words.len());
+                let bytes = outputs.inner() * program.loads.iter().map(|load| load.dtype.size()).max().unwrap_or(1);
+                let is_far =
+                    bytes < SHORT_BYTES && bytes / outputs.inner() * split.outputs * split.elements > FAR_BYTES;
+                let steps = if is_far { 1 } else { steps(&reads, program.words.len()) };
                 let kernel = |steps| cache::kernel(spec(reads.clone(), Kind::Across { combine, steps }));
                 let (many, one) = (kernel(steps)?, kernel(1)?);
                 (outputs, Kernels::Across { many, steps: usize::from(steps), one, reads })
@@ -243,7 +253,7 @@ impl Fold {
     /// # Safety
     /// As for [`codegen::Compiled::run`], for the given part.
     unsafe fn across(&self, kernels: [(&Arc<Kernel>, usize); 2], reads: &[Read], part: Part, on: &codegen::Call<'_>) {
-        let slot = register_bytes(8);
+        let (block, slot) = (ACROSS_BYTES / self.split.width, ACROSS_BYTES);
         let frame_bytes = kernels.map(|(kernel, _)| kernel.frame_bytes.next_multiple_of(64));
         let cascade_bytes = Cascade::slots(part.leaves.len()) * slot;
         let mut scratch = Scratch::new(frame_bytes[0] + frame_bytes[1] + cascade_bytes);
@@ -263,7 +273,7 @@ impl Fold {
             });
             calls.iter_mut().for_each(Steps::begin);
             while start < part.outputs.end {
-                let n = BLOCK.min(part.outputs.end - start).min(run - start % run);
+                let n = block.min(part.outputs.end - start).min(run - start % run);
                 for leaf in part.leaves.clone() {
                     let accumulators = cascade.hand();
                     fill(n, accumulators, self.split.identity(), self.split.width);
@@ -271,8 +281,11 @@ impl Fold {
                     self.fold_steps(&mut calls, steps, start, n, accumulators);
                     cascade.push(&self.split.folder, n);
                 }
-                let total = Value { lanes: cascade.total(&self.split.folder, n), uniform: false };
-                self.split.write(total, start, n, part.split, on.out);
+                let total = cascade.total(&self.split.folder, n);
+                for first in (0..n).step_by(BLOCK) {
+                    let lanes = Value { lanes: total.add(first * self.split.width), uniform: false };
+                    self.split.write(lanes, start + first, BLOCK.min(n - first), part.split, on.out);
+                }
                 start += n;
             }
         }

@@ -23,6 +23,9 @@ const SHORTEST: usize = 8;
 const TILE_BYTES: usize = 1 << 16;
 const COLUMNS: usize = 64;
 
+/// Operands that are turned, by number, and how.
+type Turned = SmallVec<[(usize, Transpose); 2]>;
+
 /// An elementwise program that is walked in tiles.
 pub(super) struct Tiled {
     stores: Stores,
@@ -31,8 +34,7 @@ pub(super) struct Tiled {
     bases: Bases,
     /// The bytes of an element of the output.
     stored: i64,
-    /// The operands that are turned, and how.
-    turned: SmallVec<[(usize, Transpose); 2]>,
+    turned: Turned,
     /// The indices over all other axes.
     outside: usize,
     /// The rows of a tile, its columns, and how many tiles, one below the other, make a part.
@@ -161,7 +163,7 @@ impl Tiled {
 }
 
 /// The axis whose neighbours lie side by side for operands that step along the last, and those operands.
-fn turned_operands(walk: &Walk, program: &LoopProgram) -> Option<(usize, SmallVec<[(usize, Transpose); 2]>)> {
+fn turned_operands(walk: &Walk, program: &LoopProgram) -> Option<(usize, Turned)> {
     let last = walk.sizes.len() - 1;
     let steps = |strides: &[i64]| !(0..=1).contains(&strides[last]);
     let dense_along = |strides: &[i64]| {

@@ -61,3 +61,42 @@ fn compare(node: &Node, found: &Buffer, known: &IdMap<Buffer>) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+    use crate::ops;
+    use crate::runtime;
+
+    fn rows() -> Node {
+        let values: Vec<f32> = (0..60).map(|k| (k as f32 * 0.7).sin() * 3.0).collect();
+        Node::from_buffer(Buffer::from_vec("test", values).unwrap(), [6, 10].as_slice().into())
+    }
+
+    #[test]
+    fn what_a_plan_makes_is_near_enough_and_what_is_wrong_is_named() {
+        let node = ops::compose::norm::softmax(&rows(), 1).unwrap();
+        let right = runtime::read(&node).unwrap();
+        // The numbers of the same node, made again from its parts.
+        let again = ops::compose::norm::softmax(&rows(), 1).unwrap().base_and_view().0;
+        assert!(compare(&again, &right, &IdMap::default()).is_ok());
+        let mut values = right.to_vec::<f32>("test").unwrap();
+        values[17] *= 1.0001;
+        let wrong = Buffer::from_vec("test", values).unwrap();
+        let error = compare(&again, &wrong, &IdMap::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Verify);
+        let text = error.to_string();
+        assert!(text.contains("element 17 is") && text.contains("verify.rs"), "{text}");
+    }
+
+    #[test]
+    fn integers_must_be_equal() {
+        let index = Node::from_buffer(Buffer::from_vec("test", vec![1i64, 2, 3]).unwrap(), [3].as_slice().into());
+        let sum = &index + &index;
+        let check = |values: Vec<i64>| compare(&sum, &Buffer::from_vec("test", values).unwrap(), &IdMap::default());
+        assert!(check(vec![2, 4, 6]).is_ok());
+        assert!(check(vec![2, 4, 7]).is_err());
+        assert_eq!(sum.dtype(), DType::I64);
+    }
+}

@@ -13,12 +13,19 @@ use std::collections::HashMap;
 
 /// The values of a node in row-major order, computed one by one from what it is made of.
 pub(crate) fn evaluate(node: &Node) -> Result<Vec<Literal>> {
-    evaluate_from(node, &IdMap::default(), 0.0)
+    evaluate_from(node, &IdMap::default(), None)
 }
 
-/// As [`evaluate`], starting from nodes whose numbers are `known`. With `noise`, every float that is computed is moved by about so
-/// many of its last bits: how much the result moves tells how exact it can be.
-pub(crate) fn evaluate_from(node: &Node, known: &IdMap<Buffer>, noise: f64) -> Result<Vec<Literal>> {
+/// How floats are moved: by about so many of their last bits, up or down in one of several ways.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noise {
+    pub(crate) bits: f64,
+    pub(crate) way: usize,
+}
+
+/// As [`evaluate`], starting from nodes whose numbers are `known`. With `noise`, every float that is computed is moved: how much the
+/// result moves tells how exact it can be.
+pub(crate) fn evaluate_from(node: &Node, known: &IdMap<Buffer>, noise: Option<Noise>) -> Result<Vec<Literal>> {
     // Each node is looked at once: another thread may let go of an op meanwhile.
     let mut seen = HashMap::new();
     let order = topological(std::slice::from_ref(node), |node| {
@@ -38,8 +45,8 @@ pub(crate) fn evaluate_from(node: &Node, known: &IdMap<Buffer>, noise: f64) -> R
             Some(buffer) => (0..buffer.len()).map(|k| buffer.literal(k)).collect(),
             None => value(node, op, &values)?,
         };
-        if noise > 0.0 && buffer.is_none() && node.dtype().is_float() {
-            shake(&mut result, op, &values, noise * epsilon(node.dtype()), number);
+        if let Some(noise) = noise.filter(|_| buffer.is_none() && node.dtype().is_float()) {
+            shake(&mut result, op, &values, noise.bits * epsilon(node.dtype()), number + 1000 * noise.way);
         }
         values.insert(node.id(), result);
     }
@@ -68,7 +75,8 @@ fn shake(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>,
         _ => return, // the values are others', moved already
     };
     for (k, value) in result.iter_mut().enumerate() {
-        let sign = if (k * 31 + number * 17) % 7 < 3 { -1.0 } else { 1.0 };
+        let mixed = (k as u64 ^ (number as u64) << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
+        let sign = if mixed < 8 { -1.0 } else { 1.0 };
         let size = sizes.as_ref().map_or(value.to_f64().abs(), |sizes| sizes[k].to_f64());
         *value = Literal::from_f64(value.dtype(), value.to_f64() + sign * part * size);
     }

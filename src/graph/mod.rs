@@ -1,6 +1,7 @@
 //! The graph of wishes: nodes, how they are made, and walking them without recursion.
 
 pub(crate) mod build;
+mod ids;
 mod movement;
 mod node;
 mod op;
@@ -13,6 +14,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use ids::{IdMap, IdSet};
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
 pub(crate) use node::{Cut, Identity, NOT_FLOAT, Node};
 pub(crate) use op::{Lookup, Op, ReduceKind};

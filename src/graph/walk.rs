@@ -1,14 +1,14 @@
 //! Walking the graph, without recursion.
 
+use super::ids::IdSet;
 use super::node::Node;
 use smallvec::SmallVec;
-use std::collections::HashSet;
 
 /// Every node reachable from `wanted`, each after all that stand behind it.
 ///
 /// `behind(node)` names the nodes the walk goes on to from `node`.
 pub(crate) fn topological(wanted: &[Node], mut behind: impl FnMut(&Node) -> SmallVec<[Node; 3]>) -> Vec<Node> {
-    let mut seen: HashSet<usize> = HashSet::new();
+    let mut seen = IdSet::default();
     let mut order = Vec::new();
     let mut stack: Vec<(Node, bool)> = wanted.iter().rev().map(|node| (node.clone(), false)).collect();
     while let Some((node, behind_done)) = stack.pop() {

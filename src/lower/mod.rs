@@ -75,6 +75,7 @@ fn write(expression: &Expression) -> (Vec<(crate::ops::vector::Word, crate::ops:
         let value = match step {
             Step::Load { slot, dtype } => e.load(*slot, *dtype),
             Step::Const(literal) => e.literal(*literal),
+            Step::Scalar { slot, dtype } => e.scalar(*slot, *dtype),
             Step::Position => e.position(),
             Step::Rand { seed, stream, word } => random::write(&mut e, *seed, *stream, *word),
             Step::Map { primitive, dtype, operands } => {

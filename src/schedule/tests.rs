@@ -33,6 +33,7 @@ fn words(kernel: &MapReduce) -> Vec<String> {
     let word = |step: &Step| match step {
         Step::Load { slot, dtype } => format!("load {slot} {dtype}"),
         Step::Const(literal) => format!("const {literal}"),
+        Step::Scalar { slot, dtype } => format!("scalar {slot} {dtype}"),
         Step::Position => "position".to_string(),
         Step::Rand { word, .. } => format!("rand {word}"),
         Step::Map { primitive, operands, .. } => format!("{} {:?}", primitive.name, operands.as_slice()),

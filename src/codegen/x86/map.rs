@@ -1,16 +1,14 @@
 //! Programs without a fold: one value for every output.
 
 use super::build::{Kind, Spec};
-use super::cache;
 use super::call::Call;
 use super::elements::Step;
-use super::kernel::Kernel;
 use super::staged::{self, Stages};
+use super::stream::Stores;
 use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
 use crate::lower::program::LoopProgram;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// The work of one part, in elements of one word.
 const PART_WORK: usize = 1 << 18;
@@ -30,7 +28,7 @@ fn too_short(walk: &Walk, words: usize) -> bool {
 
 /// An elementwise program.
 pub(super) struct Map {
-    kernel: Arc<Kernel>,
+    stores: Stores,
     /// The operands, then the output.
     walk: Walk,
     bases: Bases,
@@ -46,7 +44,8 @@ pub(super) struct Map {
 }
 
 impl Map {
-    pub(super) fn of(program: &LoopProgram) -> Option<Map> {
+    /// `None` where it is not served. The whole output, of which the program may make a part, has so many bytes.
+    pub(super) fn of(program: &LoopProgram, bytes: usize) -> Option<Map> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
         let (strided, staged) = operands(program, program.outer.len());
         let stages = Stages::new(program, &staged, program.outer.len())?;
@@ -70,9 +69,8 @@ impl Map {
             stored: program.stored,
             operands,
             output,
-            kind: Kind::Map,
+            kind: Kind::Map { stream: false },
         };
-        let kernel = cache::kernel(spec)?;
         let columns = walk.inner();
         let rows = walk.sizes[..walk.sizes.len() - 1].iter().product();
         let elements = (PART_WORK / (program.words.len() + 4)).max(COLUMNS);
@@ -89,7 +87,7 @@ impl Map {
                 part_columns.min(staged::MOST)
             },
             stages,
-            kernel,
+            stores: Stores::new(spec, bytes, &walk, program.loads.len())?,
             walk,
             rows,
             part_rows,
@@ -97,10 +95,10 @@ impl Map {
         })
     }
 
-    /// The kernel that serves it.
+    /// The kernels that serve it.
     #[cfg(test)]
-    pub(super) fn kernel(&self) -> Arc<Kernel> {
-        self.kernel.clone()
+    pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
+        self.stores.all()
     }
 
     /// How many parts there are along a row.
@@ -122,7 +120,7 @@ impl Map {
         let (group, column) = (part / self.across(), part % self.across() * self.part_columns);
         let end = self.rows.min((group + 1) * self.part_rows);
         let end_column = columns.min(column + self.part_columns);
-        let frame_bytes = self.kernel.frame_bytes.next_multiple_of(64);
+        let frame_bytes = self.stores.frame_bytes().next_multiple_of(64);
         let mut scratch = Scratch::new(frame_bytes + self.stages.bytes());
         let operands = on.loads.len();
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
@@ -132,7 +130,10 @@ impl Map {
         // program's index space, for which the caller vouches.
         unsafe {
             let (frame, room) = (scratch.start(), scratch.start().add(frame_bytes));
-            let mut call = Call::new(&self.kernel, frame);
+            self.walk.locate(row, &mut positions);
+            let begin = positions[operands] + column as i64;
+            let kernel = self.stores.choose(on.out.addr() as i64 + begin * self.stored);
+            let mut call = Call::new(kernel, frame);
             call.scalars(on.scalars);
             for k in 0..operands {
                 call.step(k, row_stride(k) * self.bases.size(k));
@@ -160,5 +161,6 @@ impl Map {
                 row += rows;
             }
         }
+        self.stores.finish();
     }
 }

@@ -45,14 +45,14 @@ impl Affine {
 /// An operand with borders: it is where all of some bounds are not negative.
 #[derive(Debug)]
 pub(super) struct Interval {
-    bounds: SmallVec<[Affine; 4]>,
+    bounds: Vec<Affine>,
     pub(super) position: Affine,
 }
 
 impl Interval {
     /// An operand at a position, where all conditions hold; `None` if it is not as simple as that.
     pub(super) fn of<'e>(position: &Expr, conditions: impl Iterator<Item = &'e Expr>, rank: usize) -> Option<Interval> {
-        let mut interval = Interval { bounds: SmallVec::new(), position: Affine::of(position, rank)? };
+        let mut interval = Interval { bounds: Vec::new(), position: Affine::of(position, rank)? };
         for condition in conditions {
             interval.add(condition, rank)?;
         }

@@ -53,6 +53,12 @@ pub(super) fn operands(program: &LoopProgram, walked: usize) -> (Vec<Strided>, V
     (operands, staged)
 }
 
+/// The operands of a program, if all are read at constant strides.
+pub(super) fn strided(program: &LoopProgram) -> Option<Vec<Strided>> {
+    let (operands, staged) = operands(program, 0);
+    staged.is_empty().then_some(operands)
+}
+
 /// The operands of a program in memory: everything that changes neither with the row nor with the step.
 pub(super) struct Bases {
     /// The first byte of each operand, what the origin adds to it, and the bytes of an element.
@@ -152,6 +158,22 @@ impl Walk {
     /// Adds how far each operand is at an index over all axes, given by its number; then the index along the last axis.
     pub(super) fn go_to(&self, index: usize, positions: &mut [i64]) -> usize {
         self.add(index, self.sizes.len(), positions)
+    }
+
+    /// As [`Walk::locate`], over all axes but the last two.
+    pub(super) fn outside(&self, index: usize, positions: &mut [i64]) {
+        positions.fill(0);
+        self.add(index, self.sizes.len() - 2, positions);
+    }
+
+    /// Puts an axis into another's place; those in between make room.
+    pub(super) fn move_axis(&mut self, from: usize, to: usize) {
+        let size = self.sizes.remove(from);
+        self.sizes.insert(to, size);
+        for strides in &mut self.strides {
+            let stride = strides.remove(from);
+            strides.insert(to, stride);
+        }
     }
 
     fn add(&self, index: usize, axes: usize, positions: &mut [i64]) -> usize {

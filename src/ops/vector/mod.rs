@@ -10,7 +10,7 @@ mod emit;
 #[cfg(test)]
 mod eval;
 
-pub(crate) use emit::Emit;
+pub(crate) use emit::{Emit, lane_bits};
 #[cfg(test)]
 pub(crate) use eval::eval;
 

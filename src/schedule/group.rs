@@ -3,7 +3,7 @@
 //! Users are looked at before what they use. A node that is not written is computed wherever it is used: nearly always in one
 //! expression, at one place. Only what is cheap, or made of indices alone, is computed at several.
 
-use super::frame::{Frame, Frames};
+use super::frame::{self, Frame, Frames};
 use super::snapshot::Snapshot;
 use crate::dtype::Literal;
 use crate::graph::{Ids, Node, Op};
@@ -67,7 +67,17 @@ fn work(snapshot: &Snapshot) -> impl Iterator<Item = &Node> {
 
 /// Whether a node's expression can be part of another.
 fn merges(snapshot: &Snapshot, node: &Node) -> bool {
-    node.joins() || matches!(snapshot.op(node), Op::Contiguous { .. })
+    node.joins() || matches!(snapshot.op(node), Op::Contiguous { .. }) || reads_through(snapshot, node)
+}
+
+/// Whether a gather can be read through: its places lie apart evenly.
+pub(super) fn reads_through(snapshot: &Snapshot, node: &Node) -> bool {
+    let Op::Gather { input, axis, .. } = snapshot.op(node) else { return false };
+    let places = match snapshot.view(input) {
+        Some((_, view)) => frame::gathered(view, *axis, node.shape()),
+        None => frame::gathered(&View::contiguous(input.shape()), *axis, node.shape()),
+    };
+    places.is_some() && node.len() > 0 && u32::try_from(input.shape()[*axis]).is_ok()
 }
 
 /// Whether a node is a concatenation whose parts are computed straight into their places.
@@ -147,8 +157,11 @@ fn weight(op: &Op) -> u32 {
     }
 }
 
-/// Whether a node may meet a number that stops the run: an integer divided by zero.
+/// Whether a node may meet a number that stops the run: an integer divided by zero, an index outside its axis.
 fn can_fail(snapshot: &Snapshot, node: &Node) -> bool {
+    if matches!(snapshot.op(node), Op::Gather { .. }) {
+        return true;
+    }
     let Op::Map { primitive, inputs } = snapshot.op(node) else { return false };
     let divides = std::ptr::eq(*primitive, &ops::IDIV) || std::ptr::eq(*primitive, &ops::REM);
     let by_a_number = |node: &Node| match snapshot.op(node) {
@@ -176,11 +189,10 @@ impl Deciding<'_> {
         if self.snapshot.is_constant(node) && !self.forced.contains(&id) {
             return;
         }
-        let inputs = self.snapshot.inputs(node);
         if self.is_merged(node, &places) {
             for &(sink, frame) in &places {
                 self.sinks.entry(sink).or_default().0 += 1;
-                inputs.iter().for_each(|input| self.use_input(input, sink, frame));
+                self.use_inputs(node, sink, frame);
             }
             return;
         }
@@ -188,9 +200,21 @@ impl Deciding<'_> {
         let reduces = matches!(self.snapshot.op(node), Op::Reduce { .. });
         self.sinks.insert((id, 0), (1, reduces));
         if reduces || merges(self.snapshot, node) {
-            inputs.iter().for_each(|input| self.use_input(input, (id, 0), Frame::SPACE));
+            self.use_inputs(node, (id, 0), Frame::SPACE);
         } else if in_parts(self.snapshot, node) {
+            let inputs = self.snapshot.inputs(node);
             inputs.iter().enumerate().for_each(|(part, input)| self.use_input(input, (id, part), Frame::SPACE));
+        }
+    }
+
+    /// Notes that an expression uses what a node is computed from.
+    fn use_inputs(&mut self, node: &Node, sink: Sink, frame: Frame) {
+        if let Op::Gather { input, index, axis, .. } = self.snapshot.op(node) {
+            let inside = self.groups.frames.gather(frame, node, input, *axis);
+            self.use_input(index, sink, frame);
+            self.use_input(input, sink, inside);
+        } else {
+            self.snapshot.inputs(node).iter().for_each(|input| self.use_input(input, sink, frame));
         }
     }
 
@@ -245,18 +269,29 @@ impl Deciding<'_> {
             Op::Arange | Op::Rand { .. } => frames.place(frame, node.shape()).is_some(),
             Op::ConstFill(_) => true,
             // The frame may show places where there is nothing to divide by, or not show all there is.
-            _ if can_fail(snapshot, node) => false,
-            _ => snapshot.inputs(node).iter().all(|input| {
+            _ if can_fail(snapshot, node) && !frames.shows_all(frame) => false,
+            Op::Gather { input, index, axis, .. } => {
+                let contiguous = View::contiguous(input.shape());
+                let view = snapshot.view(input).map_or(&contiguous, |(_, view)| view);
+                let places = frame::gathered(view, *axis, node.shape());
                 let outside = Literal::zero(input.dtype());
-                match snapshot.view(input) {
-                    Some((_, view)) => {
-                        let guards = view.access().1;
-                        frames.apply(frame, view, outside).is_some()
-                            && guards.iter().all(|(c, _)| frames.condition(frame, input.shape(), c).is_some())
-                    }
-                    None => frames.apply(frame, &View::contiguous(input.shape()), outside).is_some(),
-                }
-            }),
+                places.is_some_and(|(view, _)| frames.apply(frame, &view, outside).is_some())
+                    && self.is_readable(index, frame)
+            }
+            _ => snapshot.inputs(node).iter().all(|input| self.is_readable(input, frame)),
+        }
+    }
+
+    /// Whether a node can be read in a frame, once it is written.
+    fn is_readable(&self, node: &Node, frame: Frame) -> bool {
+        let (outside, frames) = (Literal::zero(node.dtype()), &self.groups.frames);
+        match self.snapshot.view(node) {
+            Some((_, view)) => {
+                let guards = view.access().1;
+                frames.apply(frame, view, outside).is_some()
+                    && guards.iter().all(|(holds, _)| frames.condition(frame, node.shape(), holds).is_some())
+            }
+            None => frames.apply(frame, &View::contiguous(node.shape()), outside).is_some(),
         }
     }
 }

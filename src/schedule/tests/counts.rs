@@ -6,7 +6,7 @@ use crate::graph::SliceRange;
 use crate::graph::build::whole_ranges;
 use crate::memory::Buffer;
 use crate::ops::compose::loss::{self, CrossEntropy, Reduction};
-use crate::ops::compose::{activation, contraction, join, norm, reduction};
+use crate::ops::compose::{activation, contraction, indexing, join, norm, reduction};
 use crate::shape::Expr;
 use crate::{grad, reference, runtime};
 
@@ -230,10 +230,37 @@ fn a_loss_is_one_kernel() {
     let target = Node::from_buffer(Buffer::from_vec("test", labels).unwrap(), [64].as_slice().into());
     for reduction in [Reduction::Mean, Reduction::Sum, Reduction::None] {
         let settings = CrossEntropy { reduction, label_smoothing: 0.0, ignore_index: -100 };
-        takes_at_most(3, &[loss::cross_entropy(&logits, &target, settings).unwrap()]);
+        takes(1, &[loss::cross_entropy(&logits, &target, settings).unwrap()]);
+        let smooth = CrossEntropy { label_smoothing: 0.1, ..settings };
+        takes(1, &[loss::cross_entropy(&logits, &target, smooth).unwrap()]);
     }
     let squares = &logits - &data(&[64, 40], 2);
     takes(1, &[reduction::mean("mse", &(&squares * &squares), None, false).unwrap()]);
+}
+
+#[test]
+fn a_gather_is_read_through() {
+    let x = data(&[12, 5], 1);
+    let places: Vec<i64> = vec![3, -1, 0, 11, 3, 3];
+    let index = Node::from_buffer(Buffer::from_vec("test", places).unwrap(), [6].as_slice().into());
+    let select = |x: &Node| indexing::index_select(x, 0, &index).unwrap();
+    takes(1, &[select(&x)]);
+    takes(1, &[&select(&x.exp()).sin() * &data(&[6, 5], 2)]);
+    takes(1, &[sum(&select(&x.swapped(0, 1).contiguous().swapped(0, 1)), &[1])]);
+    // What is shown more than once and is dear, is made once; so is what others need.
+    let e = x.exp();
+    takes_at_most(2, &[&select(&e) * 2.5, sum(&e, &[1])]);
+    // A gather of a gather, and one whose places all have the same number.
+    let twice = indexing::index_select(&select(&x), 1, &index.sliced(&[SliceRange { start: 0, step: 2, len: 2 }]));
+    takes(1, &[&twice.unwrap() + 1.0]);
+    takes(1, &[select(&data(&[1, 5], 3).broadcast_to(&[12, 5]).unwrap())]);
+    let wrong = Node::from_buffer(Buffer::from_vec("test", vec![1i64, 12, 13]).unwrap(), [3].as_slice().into());
+    let constant = Node::full(&[12, 5], Literal::F32(4.5)).unwrap();
+    for x in [x.clone(), x.exp(), data(&[1, 5], 3).broadcast_to(&[12, 5]).unwrap(), constant] {
+        let found = indexing::index_select(&x, 0, &wrong).unwrap();
+        let error = runtime::execute(&[&found * 2.0]).unwrap_err().to_string();
+        assert!(error.contains("index 12 is out of range for an axis of 12: use -12 to 11"), "{error}");
+    }
 }
 
 #[test]

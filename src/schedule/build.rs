@@ -9,7 +9,7 @@ use super::snapshot::Snapshot;
 use crate::dtype::{DType, Literal};
 use crate::graph::{Ids, Lookup, Node, Op, ReduceKind};
 use crate::ops::{self, Primitive};
-use crate::shape::{Expr, Position, Strides, View, row_major_strides};
+use crate::shape::{Expr, Position, Shape, Strides, View, row_major_strides};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 
@@ -161,15 +161,11 @@ impl<'a> Builder<'a> {
 
     /// The expression that ends in `root`, over `root`'s shape. What is stored is loaded, but for the node itself.
     fn map_reduce(mut self, root: &Node, reduce: Option<(ReduceKind, SmallVec<[usize; 6]>)>) -> MapReduce {
-        let result = self.value(root, Frame::SPACE);
+        let own = (Shape::from_slice(root.shape()), Frame::SPACE);
+        let (space, frame) = self.groups.spaces.get(&self.node.id()).cloned().unwrap_or(own);
+        let result = self.value(root, frame);
         debug_assert_eq!(result + 1, self.expression.steps.len(), "the root is done last");
-        MapReduce {
-            space: root.shape().into(),
-            loads: self.loads,
-            expression: self.expression,
-            reduce,
-            dtype: self.node.dtype(),
-        }
+        MapReduce { space, loads: self.loads, expression: self.expression, reduce, dtype: self.node.dtype() }
     }
 
     /// The step that computes a node in a frame. It recurses no deeper than an expression is large.

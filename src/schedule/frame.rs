@@ -63,7 +63,11 @@ impl Frames {
             return known;
         }
         let frame = snapshot.movements(view_node).map(|moves| {
-            let moves = without_detours(moves);
+            let mut moves = without_detours(moves);
+            // A reshape that goes over into another one is none.
+            if self.begins_with_reshape(outer) && matches!(moves.last(), Some((Movement::Reshape, _))) {
+                moves.pop();
+            }
             let repeats = self.repeats(outer) || view_node.len() >= 2 * base.len().max(1);
             let stays = |(movement, _): &(Movement, Shape)| {
                 matches!(movement, Movement::Permute(_) | Movement::Reshape | Movement::Expand)
@@ -74,6 +78,18 @@ impl Frames {
         });
         self.known.insert(key, frame);
         frame
+    }
+
+    /// The frame of a node in a space of another shape, with the same elements in the same order.
+    pub(super) fn reshaped(&mut self, space: &[usize]) -> Frame {
+        let way = Way::Moves(vec![(Movement::Reshape, space.into())]);
+        self.looks.push(Look { outer: Frame::SPACE, way, repeats: false, shows_all: true });
+        Frame(self.looks.len())
+    }
+
+    fn begins_with_reshape(&self, frame: Frame) -> bool {
+        let way = frame.0.checked_sub(1).map(|place| &self.looks[place].way);
+        matches!(way, Some(Way::Moves(moves)) if matches!(moves.first(), Some((Movement::Reshape, _))))
     }
 
     /// The frame of what a gather reads, seen from `outer`: its input, at the places its index names.

@@ -8,7 +8,7 @@ use super::snapshot::Snapshot;
 use crate::dtype::Literal;
 use crate::graph::{Ids, Node, Op};
 use crate::ops::{self, Primitive};
-use crate::shape::View;
+use crate::shape::{Shape, View};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 
@@ -35,6 +35,8 @@ pub(super) struct Groups {
     /// The ids of the nodes that get a buffer.
     pub(super) stored: HashSet<usize>,
     pub(super) frames: Frames,
+    /// By stored node, the space of its expression and the node's frame in it, where that is not the node's own shape.
+    pub(super) spaces: Ids<(Shape, Frame)>,
 }
 
 /// What is known of a node's expression, were everything before it merged.
@@ -51,7 +53,7 @@ struct Facts {
 pub(super) fn group(snapshot: &Snapshot, wanted: &[Node]) -> Groups {
     let forced = forced(snapshot, wanted);
     let facts = facts(snapshot, &forced);
-    let groups = Groups { stored: HashSet::new(), frames: Frames::default() };
+    let groups = Groups { stored: HashSet::new(), frames: Frames::default(), spaces: Ids::default() };
     let mut deciding = Deciding { snapshot, forced, facts, groups, places: Ids::default(), sinks: HashMap::new() };
     let work: Vec<&Node> = work(snapshot).collect();
     for node in work.into_iter().rev() {
@@ -200,11 +202,51 @@ impl Deciding<'_> {
         let reduces = matches!(self.snapshot.op(node), Op::Reduce { .. });
         self.sinks.insert((id, 0), (1, reduces));
         if reduces || merges(self.snapshot, node) {
-            self.use_inputs(node, (id, 0), Frame::SPACE);
+            let frame = if reduces { Frame::SPACE } else { self.choose_space(node) };
+            self.use_inputs(node, (id, 0), frame);
         } else if in_parts(self.snapshot, node) {
             let inputs = self.snapshot.inputs(node);
             inputs.iter().enumerate().for_each(|(part, input)| self.use_input(input, (id, part), Frame::SPACE));
         }
+    }
+
+    /// The frame of a stored node in the space of its expression: another space than its shape where that saves writing down
+    /// what it reads through a reshape.
+    fn choose_space(&mut self, node: &Node) -> Frame {
+        let Some(space) = self.finer_space(node) else { return Frame::SPACE };
+        let frame = self.groups.frames.reshaped(&space);
+        if !self.is_possible(node, frame) {
+            return Frame::SPACE;
+        }
+        self.groups.spaces.insert(node.id(), (space, frame));
+        frame
+    }
+
+    /// The shape of the first node behind a reshape that cannot be computed in any other shape.
+    fn finer_space(&self, node: &Node) -> Option<Shape> {
+        let snapshot = self.snapshot;
+        let is_free =
+            |node: &Node| !snapshot.has_numbers(node) && !self.forced.contains(&node.id()) && merges(snapshot, node);
+        let mut seen: SmallVec<[Node; 8]> = SmallVec::from_elem(node.clone(), 1);
+        let mut next = 0;
+        while next < seen.len() && seen.len() < EXPRESSION_LIMIT {
+            let inputs = snapshot.inputs(&seen[next]);
+            let is_stuck = |(_, view): (&Node, &View)| view.reshape(node.shape()).is_none();
+            if seen[next].shape() != node.shape()
+                && inputs.iter().filter_map(|input| snapshot.view(input)).any(is_stuck)
+            {
+                return Some(seen[next].shape().into());
+            }
+            next += 1;
+            for input in &inputs {
+                let base = snapshot.base(input);
+                let same_order = snapshot.view(input).is_none_or(|(_, view)| view.is_contiguous());
+                if same_order && base.len() == node.len() && is_free(base) && !seen.contains(base) {
+                    seen.push(base.clone());
+                }
+            }
+        }
+        None
     }
 
     /// Notes that an expression uses what a node is computed from.

@@ -79,6 +79,11 @@ fn an_elementwise_chain_through_any_view_is_one_kernel() {
     takes(1, &[&x * &(&data(&[8], 4) * 2.5)]);
     takes(1, &[&x + &(&data(&[6, 1], 5) * 2.5)]);
     takes(1, &[e().permuted(&[1, 0]).contiguous().sin()]);
+    // What is stretched, or turned, and then flattened: the expression takes the shape from before.
+    let stretched = &x * &data(&[8], 6);
+    takes(1, &[&stretched.exp().reshaped(&[48]) * &data(&[48], 7)]);
+    takes(1, &[e().permuted(&[1, 0]).reshaped(&[48]).sin()]);
+    takes(1, &[&(&stretched + 1.5).reshaped(&[48]).sin().reshaped(&[2, 24]) * 2.5]);
     // Two movements of different kinds on top of each other, with work between them.
     let padded = (&e() * 2.0).padded(&[(1, 1), (1, 1)], Literal::F32(f32::NAN)).unwrap();
     takes(1, &[&padded.sin().permuted(&[1, 0]).reshaped(&[5, 16]) - 3.0]);
@@ -146,9 +151,9 @@ fn normalisations_are_one_kernel_forward_and_two_backward() {
         takes(1, &[f(&x)]);
         let y = f(&x);
         let seed = g.sliced(&whole_ranges(&[64, 48])).reduce("sum", ReduceKind::Sum, &[1], false).unwrap();
-        runtime::execute(&[seed.clone()]).unwrap();
+        runtime::execute(std::slice::from_ref(&seed)).unwrap();
         let seed = if y.rank() == 1 { seed } else { g.clone() };
-        takes_at_most(2, &grad::gradients(&y, seed, &[x.clone()]).unwrap());
+        takes_at_most(2, &grad::gradients(&y, seed, std::slice::from_ref(&x)).unwrap());
     }
     takes(1, &[norm::rms_norm(&x, &[48], Some(&weight), 1e-5).unwrap()]);
     let y = norm::rms_norm(&x, &[48], Some(&weight), 1e-5).unwrap();
@@ -170,7 +175,7 @@ fn normalisations_are_one_kernel_forward_and_two_backward() {
 fn adam_is_one_kernel() {
     let shape = [50, 30];
     let (p, g, m, v) = (data(&shape, 1), data(&shape, 2), data(&shape, 3), data(&shape, 4).abs());
-    runtime::execute(&[v.clone()]).unwrap();
+    runtime::execute(std::slice::from_ref(&v)).unwrap();
     let first = &(&m * 0.9) + &(&g * 0.1);
     let second = &(&v * 0.999) + &(&(&g * &g) * 0.001);
     let step = &(&first / 0.19) / &(&(&second / 0.002).sqrt() + 1e-8);

@@ -84,6 +84,8 @@ fn write(expression: &Expression, order: &[usize], sizes: &[usize]) -> (Vec<(Wor
         let value = match step {
             Step::Load { slot, dtype } => e.load(*slot, *dtype),
             Step::Const(literal) => e.literal(*literal),
+            Step::Place { index, size, from_end } => e.place(values[*index], *size, *from_end),
+            Step::Gather { slot, dtype, at } => e.gather(*slot, *dtype, values[*at]),
             Step::Scalar { slot, dtype } => e.scalar(*slot, *dtype),
             Step::Index { value, dtype } => {
                 let value = value.substitute(&loops(order)).simplify(sizes);

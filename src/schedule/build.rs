@@ -2,14 +2,14 @@
 
 use super::expression::{Expression, Step};
 use super::fingerprint::is_structural;
-use super::frame::Frame;
-use super::group::{Groups, in_parts};
+use super::frame::{Frame, Seen};
+use super::group::{Groups, in_parts, reads_through};
 use super::plan::{MapReduce, Operand, Region, Stage, Work};
 use super::snapshot::Snapshot;
 use crate::dtype::{DType, Literal};
-use crate::graph::{IdMap, Node, Op, ReduceKind};
-use crate::ops;
-use crate::shape::{Expr, Position, Strides, View, row_major_strides};
+use crate::graph::{IdMap, Lookup, Node, Op, ReduceKind};
+use crate::ops::{self, Primitive};
+use crate::shape::{Expr, Position, Shape, Strides, View, row_major_strides};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 
@@ -22,6 +22,9 @@ pub(super) fn stages(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> V
     }
     let mut reads = Reads::default();
     let work = match snapshot.op(node) {
+        Op::Gather { .. } if reads_through(snapshot, node) => {
+            Work::MapReduce(Builder::new(node, snapshot, groups, &mut reads).map_reduce(node, None))
+        }
         Op::Reduce { kind, input, axes, .. } => {
             let reduce = Some((*kind, axes.clone())).filter(|(_, axes)| !axes.is_empty());
             Work::MapReduce(Builder::new(node, snapshot, groups, &mut reads).map_reduce(input, reduce))
@@ -94,22 +97,35 @@ impl Reads {
         Step::Scalar { slot, dtype: value.dtype() }
     }
 
-    fn operand(&mut self, base: &Node, view: View) -> Operand {
+    fn operand(&mut self, base: &Node, view: View, reach: usize) -> Operand {
         let read = *self.places.entry(base.id()).or_insert_with(|| {
             self.nodes.push(base.clone());
             self.nodes.len() - 1
         });
-        Operand { read, dtype: base.dtype(), view }
+        Operand { read, dtype: base.dtype(), view, reach }
     }
 
     /// A node as it is.
     fn whole(&mut self, node: &Node, snapshot: &Snapshot) -> Operand {
         match snapshot.view(node) {
-            Some((base, view)) => self.operand(base, view.clone()),
-            None => self.operand(node, View::contiguous(node.shape())),
+            Some((base, view)) => self.operand(base, view.clone(), 0),
+            None => self.operand(node, View::contiguous(node.shape()), 0),
         }
     }
 }
+
+/// Where a gather looks.
+struct Place {
+    /// The step with the place on its axis.
+    name: usize,
+    /// The size of the axis.
+    size: usize,
+    /// Something that is read depends on it.
+    used: bool,
+}
+
+/// The steps with the places that gathers look at, and how far apart those places lie.
+type Gathers = SmallVec<[(usize, i64); 1]>;
 
 /// Builds one expression.
 struct Builder<'a> {
@@ -122,27 +138,34 @@ struct Builder<'a> {
     expression: Expression,
     /// The steps of nodes, each in its frame.
     names: HashMap<(usize, Frame), usize>,
-    /// The steps of loads.
-    loaded: HashMap<(usize, View), usize>,
+    /// The steps of loads, each by the node, the way to it, and where the gathers on that way look.
+    loaded: HashMap<(usize, View, Gathers), usize>,
+    /// By the frame of a gather, where it looks.
+    places: HashMap<Frame, Place>,
 }
 
 impl<'a> Builder<'a> {
     fn new(node: &'a Node, snapshot: &'a Snapshot, groups: &'a mut Groups, reads: &'a mut Reads) -> Builder<'a> {
-        let (names, loaded) = (HashMap::new(), HashMap::new());
-        Builder { node, snapshot, groups, reads, loads: Vec::new(), expression: Expression::default(), names, loaded }
+        Builder {
+            node,
+            snapshot,
+            groups,
+            reads,
+            loads: Vec::new(),
+            expression: Expression::default(),
+            names: HashMap::new(),
+            loaded: HashMap::new(),
+            places: HashMap::new(),
+        }
     }
 
     /// The expression that ends in `root`, over `root`'s shape. What is stored is loaded, but for the node itself.
     fn map_reduce(mut self, root: &Node, reduce: Option<(ReduceKind, SmallVec<[usize; 6]>)>) -> MapReduce {
-        let result = self.value(root, Frame::SPACE);
+        let own = (Shape::from_slice(root.shape()), Frame::SPACE);
+        let (space, frame) = self.groups.spaces.get(&self.node.id()).cloned().unwrap_or(own);
+        let result = self.value(root, frame);
         debug_assert_eq!(result + 1, self.expression.steps.len(), "the root is done last");
-        MapReduce {
-            space: root.shape().into(),
-            loads: self.loads,
-            expression: self.expression,
-            reduce,
-            dtype: self.node.dtype(),
-        }
+        MapReduce { space, loads: self.loads, expression: self.expression, reduce, dtype: self.node.dtype() }
     }
 
     /// The step that computes a node in a frame. It recurses no deeper than an expression is large.
@@ -204,31 +227,57 @@ impl<'a> Builder<'a> {
 
     fn load(&mut self, base: &Node, view: &View, frame: Frame) -> usize {
         let outside = Literal::zero(base.dtype());
-        let view = self.groups.frames.apply(frame, view, outside).expect("checked when it was merged");
+        let seen = self.groups.frames.apply(frame, view, outside).expect("checked when it was merged");
+        let Seen { view, gathers } = seen;
+        let mut reach = 0;
+        let mut gather = |(frame, step): &(Frame, i64)| {
+            let place = self.places.get_mut(frame).expect("a gather's place is computed before what it reads");
+            place.used = true;
+            reach += *step as usize * (place.size - 1);
+            (place.name, *step)
+        };
+        let gathers: Gathers = gathers.iter().map(&mut gather).collect();
         // What this plan makes may be read row by row, if it is read at strides. Where a mask hides nothing but elements, the
         // choice can come after the reading.
         match everywhere(&view, base.len()) {
             Some(plain) if !self.snapshot.has_numbers(base) => {
-                let mut value = self.loaded(base, plain);
+                let mut value = self.loaded(base, plain, gathers, reach);
                 for (condition, default) in view.access().1.into_iter().rev() {
                     value = self.guarded(condition, value, default);
                 }
                 value
             }
-            _ => self.loaded(base, view),
+            _ => self.loaded(base, view, gathers, reach),
         }
     }
 
     /// The step that loads from a buffer; each way of looking at it is loaded once.
-    fn loaded(&mut self, base: &Node, view: View) -> usize {
-        let key = (base.id(), view);
+    fn loaded(&mut self, base: &Node, view: View, gathers: Gathers, reach: usize) -> usize {
+        let key = (base.id(), view, gathers);
         if let Some(&known) = self.loaded.get(&key) {
             return known;
         }
-        self.loads.push(self.reads.operand(base, key.1.clone()));
-        let name = self.expression.push(Step::Load { slot: self.loads.len() - 1, dtype: base.dtype() });
+        let at = key.2.iter().map(|&(place, step)| self.scaled(place, step)).collect::<SmallVec<[usize; 1]>>();
+        let at = at.into_iter().reduce(|a, b| self.integer(&ops::ADD, a, b));
+        self.loads.push(self.reads.operand(base, key.1.clone(), reach));
+        let (slot, dtype) = (self.loads.len() - 1, base.dtype());
+        let step = at.map_or(Step::Load { slot, dtype }, |at| Step::Gather { slot, dtype, at });
+        let name = self.expression.push(step);
         self.loaded.insert(key, name);
         name
+    }
+
+    /// A place times the distance between places.
+    fn scaled(&mut self, place: usize, step: i64) -> usize {
+        if step == 1 {
+            return place;
+        }
+        let step = self.expression.push(Step::Const(Literal::I64(step)));
+        self.integer(&ops::MUL, place, step)
+    }
+
+    fn integer(&mut self, primitive: &'static Primitive, a: usize, b: usize) -> usize {
+        self.expression.push(Step::Map { primitive, dtype: DType::I64, operands: smallvec![a, b] })
     }
 
     /// A node computed from its operands.
@@ -249,6 +298,9 @@ impl<'a> Builder<'a> {
             Op::Cast { input } => {
                 Step::Cast { from: input.dtype(), to: node.dtype(), operand: self.value(input, frame) }
             }
+            Op::Gather { lookup, input, index, axis } => {
+                return self.gathered(node, *lookup, (input, index), *axis, frame);
+            }
             // A copy has the value of what it copies.
             Op::Contiguous { input } => return self.value(input, frame),
             op @ (Op::Buffer
@@ -256,12 +308,37 @@ impl<'a> Builder<'a> {
             | Op::View { .. }
             | Op::Reduce { .. }
             | Op::Concat { .. }
-            | Op::Gather { .. }
             | Op::ScatterAdd { .. }
             | Op::Closure { .. }
             | Op::Executed) => unreachable!("{} is not elementwise", op.name()),
         };
         self.expression.push(step)
+    }
+
+    /// What a gather finds.
+    fn gathered(
+        &mut self,
+        node: &Node,
+        lookup: Lookup,
+        (input, index): (&Node, &Node),
+        axis: usize,
+        frame: Frame,
+    ) -> usize {
+        let index = self.value(index, frame);
+        let inside = self.groups.frames.gather(frame, node, input, axis);
+        let size = input.shape()[axis];
+        let name = self.expression.push(Step::Place { index, size, from_end: lookup.from_end });
+        self.places.insert(inside, Place { name, size, used: false });
+        let value = self.value(input, inside);
+        if self.places[&inside].used {
+            return value;
+        }
+        // All places have the same number, but there must be such a place.
+        let first = self.expression.push(Step::Const(Literal::I64(0)));
+        let operands = smallvec![name, first];
+        let is_first = self.expression.push(Step::Map { primitive: &ops::EQ, dtype: DType::I64, operands });
+        let operands = smallvec![is_first, value, value];
+        self.expression.push(Step::Map { primitive: &ops::SELECT, dtype: node.dtype(), operands })
     }
 
     /// The row-major place of a node's element.

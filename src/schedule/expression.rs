@@ -13,6 +13,18 @@ pub(crate) enum Step {
         slot: usize,
         dtype: DType,
     },
+    /// The place that an index names on an axis of `size`; with `from_end` numbers below zero count from the end.
+    Place {
+        index: usize,
+        size: usize,
+        from_end: bool,
+    },
+    /// The element of operand `slot` that lies so many elements behind the one a load would give, as step `at` says.
+    Gather {
+        slot: usize,
+        dtype: DType,
+        at: usize,
+    },
     Const(Literal),
     /// The constant `slot` of the stage, which is told when the kernel is run.
     Scalar {

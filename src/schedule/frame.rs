@@ -8,6 +8,7 @@ use super::snapshot::Snapshot;
 use crate::dtype::Literal;
 use crate::graph::{Movement, Node};
 use crate::shape::{Expr, Position, Shape, View};
+use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// The name of a frame.
@@ -19,14 +20,30 @@ impl Frame {
     pub(super) const SPACE: Frame = Frame(0);
 }
 
-/// One look through views.
+/// One look at a node.
 struct Look {
     /// The frame that looks.
     outer: Frame,
-    /// The movements from the node that is looked at to the view, each with the shape it leads to.
-    moves: Vec<(Movement, Shape)>,
+    way: Way,
     /// Some places are shown more than once, or there are far more places than elements.
     repeats: bool,
+    /// Every element is shown, and nothing else.
+    shows_all: bool,
+}
+
+/// How a node is looked at.
+enum Way {
+    /// The movements from the node to the view, each with the shape it leads to.
+    Moves(Vec<(Movement, Shape)>),
+    /// At places along an axis that an index names; the shape is that of the index.
+    Gather(usize, Shape),
+}
+
+/// How a view of a frame's node is read in the space.
+pub(super) struct Seen {
+    pub(super) view: View,
+    /// The frames that gather, and how many elements apart the places lie that they choose from.
+    pub(super) gathers: SmallVec<[(Frame, i64); 1]>,
 }
 
 /// Every frame of a plan.
@@ -46,13 +63,52 @@ impl Frames {
             return known;
         }
         let frame = snapshot.movements(view_node).map(|moves| {
-            let moves = without_detours(moves);
+            let mut moves = without_detours(moves);
+            // A reshape that goes over into another one is none.
+            if self.begins_with_reshape(outer) && matches!(moves.last(), Some((Movement::Reshape, _))) {
+                moves.pop();
+            }
             let repeats = self.repeats(outer) || view_node.len() >= 2 * base.len().max(1);
-            self.looks.push(Look { outer, moves, repeats });
+            let stays = |(movement, _): &(Movement, Shape)| {
+                matches!(movement, Movement::Permute(_) | Movement::Reshape | Movement::Expand)
+            };
+            let shows_all = self.shows_all(outer) && moves.iter().all(stays);
+            self.looks.push(Look { outer, way: Way::Moves(moves), repeats, shows_all });
             Frame(self.looks.len())
         });
         self.known.insert(key, frame);
         frame
+    }
+
+    /// The frame of a node in a space of another shape, with the same elements in the same order.
+    pub(super) fn reshaped(&mut self, space: &[usize]) -> Frame {
+        let way = Way::Moves(vec![(Movement::Reshape, space.into())]);
+        self.looks.push(Look { outer: Frame::SPACE, way, repeats: false, shows_all: true });
+        Frame(self.looks.len())
+    }
+
+    fn begins_with_reshape(&self, frame: Frame) -> bool {
+        let way = frame.0.checked_sub(1).map(|place| &self.looks[place].way);
+        matches!(way, Some(Way::Moves(moves)) if matches!(moves.first(), Some((Movement::Reshape, _))))
+    }
+
+    /// The frame of what a gather reads, seen from `outer`: its input, at the places its index names.
+    pub(super) fn gather(&mut self, outer: Frame, gather: &Node, input: &Node, axis: usize) -> Frame {
+        let key = (outer, gather.id(), View::contiguous(gather.shape()));
+        if let Some(&Some(known)) = self.known.get(&key) {
+            return known;
+        }
+        let repeats = self.repeats(outer) || gather.len() >= 2 * input.len().max(1);
+        let way = Way::Gather(axis, gather.shape().into());
+        self.looks.push(Look { outer, way, repeats, shows_all: false });
+        let frame = Frame(self.looks.len());
+        self.known.insert(key, Some(frame));
+        frame
+    }
+
+    /// Whether a frame shows every element of its node, and nothing else.
+    pub(super) fn shows_all(&self, frame: Frame) -> bool {
+        frame.0 == 0 || self.looks[frame.0 - 1].shows_all
     }
 
     /// Whether elements are shown more than once in a frame.
@@ -61,17 +117,36 @@ impl Frames {
     }
 
     /// What a view of the frame's node becomes in the space. Places the frame adds read as `outside`.
-    pub(super) fn apply(&self, frame: Frame, view: &View, outside: Literal) -> Option<View> {
-        let mut view = view.clone();
+    pub(super) fn apply(&self, frame: Frame, view: &View, outside: Literal) -> Option<Seen> {
+        let mut seen = Seen { view: view.clone(), gathers: SmallVec::new() };
         let mut frame = frame;
         while frame.0 > 0 {
             let look = &self.looks[frame.0 - 1];
-            for (movement, shape) in &look.moves {
-                view = movement.apply(&view, shape, outside)?;
+            match &look.way {
+                Way::Moves(moves) => {
+                    for (movement, shape) in moves {
+                        seen.view = movement.apply(&seen.view, shape, outside)?;
+                    }
+                }
+                Way::Gather(axis, shape) => {
+                    let (view, step) = gathered(&seen.view, *axis, shape)?;
+                    seen.view = view;
+                    if step != 0 {
+                        seen.gathers.push((frame, step));
+                    }
+                }
             }
             frame = look.outer;
         }
-        Some(view)
+        // A gathered element has a place of its own, and no guard can know it.
+        let plain = seen.gathers.is_empty() || seen.view.access().1.is_empty();
+        plain.then_some(seen)
+    }
+
+    /// The same, where nothing is gathered.
+    fn plain(&self, frame: Frame, view: &View) -> Option<View> {
+        let seen = self.apply(frame, view, Literal::Bool(false))?;
+        seen.gathers.is_empty().then_some(seen.view)
     }
 
     /// Where, in the space, a condition on the indices of the frame's node holds: what it says of places the frame adds may
@@ -81,18 +156,28 @@ impl Frames {
             return Some(condition.clone());
         }
         let masked = View::contiguous(shape).mask(condition.clone(), Literal::Bool(false))?;
-        let (_, guards) = self.apply(frame, &masked, Literal::Bool(false))?.access();
+        let (_, guards) = self.plain(frame, &masked)?.access();
         Some(guards.into_iter().map(|(condition, _)| condition).reduce(Expr::and).unwrap_or(Expr::Const(1)))
     }
 
     /// The row-major place of an element of the frame's node, of this shape.
     pub(super) fn place(&self, frame: Frame, shape: &[usize]) -> Option<Expr> {
-        let (position, _) = self.apply(frame, &View::contiguous(shape), Literal::Bool(false))?.access();
+        let (position, _) = self.plain(frame, &View::contiguous(shape))?.access();
         Some(match position {
             Position::Strided { offset, strides } => Expr::from_affine(offset, &strides),
             Position::Computed(position) => position,
         })
     }
+}
+
+/// A view of what is gathered from, without the places along `axis`, as a view of the gathered `shape`; and how far apart those
+/// places lie. `None` if they do not lie apart evenly.
+pub(super) fn gathered(view: &View, axis: usize, shape: &[usize]) -> Option<(View, i64)> {
+    let View::Linear { strides, offset, .. } = view else { return None };
+    let step = i64::try_from(strides[axis]).ok().filter(|&step| step >= 0)?;
+    let mut strides = strides.clone();
+    strides[axis] = 0;
+    Some((View::Linear { shape: shape.into(), strides, offset: *offset }, step))
 }
 
 /// Of several reshapes in a row only the last one counts.

@@ -3,12 +3,12 @@
 //! Users are looked at before what they use. A node that is not written is computed wherever it is used: nearly always in one
 //! expression, at one place. Only what is cheap, or made of indices alone, is computed at several.
 
-use super::frame::{Frame, Frames};
+use super::frame::{self, Frame, Frames};
 use super::snapshot::Snapshot;
 use crate::dtype::Literal;
 use crate::graph::{IdMap, Node, Op};
 use crate::ops::{self, Primitive};
-use crate::shape::View;
+use crate::shape::{Shape, View};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 
@@ -35,6 +35,8 @@ pub(super) struct Groups {
     /// The ids of the nodes that get a buffer.
     pub(super) stored: HashSet<usize>,
     pub(super) frames: Frames,
+    /// By stored node, the space of its expression and the node's frame in it, where that is not the node's own shape.
+    pub(super) spaces: IdMap<(Shape, Frame)>,
 }
 
 /// What is known of a node's expression, were everything before it merged.
@@ -51,7 +53,7 @@ struct Facts {
 pub(super) fn group(snapshot: &Snapshot, wanted: &[Node]) -> Groups {
     let forced = forced(snapshot, wanted);
     let facts = facts(snapshot, &forced);
-    let groups = Groups { stored: HashSet::new(), frames: Frames::default() };
+    let groups = Groups { stored: HashSet::new(), frames: Frames::default(), spaces: IdMap::default() };
     let mut deciding = Deciding { snapshot, forced, facts, groups, places: IdMap::default(), sinks: HashMap::new() };
     let work: Vec<&Node> = work(snapshot).collect();
     for node in work.into_iter().rev() {
@@ -67,7 +69,17 @@ fn work(snapshot: &Snapshot) -> impl Iterator<Item = &Node> {
 
 /// Whether a node's expression can be part of another.
 fn merges(snapshot: &Snapshot, node: &Node) -> bool {
-    node.joins() || matches!(snapshot.op(node), Op::Contiguous { .. })
+    node.joins() || matches!(snapshot.op(node), Op::Contiguous { .. }) || reads_through(snapshot, node)
+}
+
+/// Whether a gather can be read through: its places lie apart evenly.
+pub(super) fn reads_through(snapshot: &Snapshot, node: &Node) -> bool {
+    let Op::Gather { input, axis, .. } = snapshot.op(node) else { return false };
+    let places = match snapshot.view(input) {
+        Some((_, view)) => frame::gathered(view, *axis, node.shape()),
+        None => frame::gathered(&View::contiguous(input.shape()), *axis, node.shape()),
+    };
+    places.is_some() && node.len() > 0 && u32::try_from(input.shape()[*axis]).is_ok()
 }
 
 /// Whether a node is a concatenation whose parts are computed straight into their places.
@@ -147,8 +159,11 @@ fn weight(op: &Op) -> u32 {
     }
 }
 
-/// Whether a node may meet a number that stops the run: an integer divided by zero.
+/// Whether a node may meet a number that stops the run: an integer divided by zero, an index outside its axis.
 fn can_fail(snapshot: &Snapshot, node: &Node) -> bool {
+    if matches!(snapshot.op(node), Op::Gather { .. }) {
+        return true;
+    }
     let Op::Map { primitive, inputs } = snapshot.op(node) else { return false };
     let divides = std::ptr::eq(*primitive, &ops::IDIV) || std::ptr::eq(*primitive, &ops::REM);
     let by_a_number = |node: &Node| match snapshot.op(node) {
@@ -176,11 +191,10 @@ impl Deciding<'_> {
         if self.snapshot.is_constant(node) && !self.forced.contains(&id) {
             return;
         }
-        let inputs = self.snapshot.inputs(node);
         if self.is_merged(node, &places) {
             for &(sink, frame) in &places {
                 self.sinks.entry(sink).or_default().0 += 1;
-                inputs.iter().for_each(|input| self.use_input(input, sink, frame));
+                self.use_inputs(node, sink, frame);
             }
             return;
         }
@@ -188,9 +202,61 @@ impl Deciding<'_> {
         let reduces = matches!(self.snapshot.op(node), Op::Reduce { .. });
         self.sinks.insert((id, 0), (1, reduces));
         if reduces || merges(self.snapshot, node) {
-            inputs.iter().for_each(|input| self.use_input(input, (id, 0), Frame::SPACE));
+            let frame = if reduces { Frame::SPACE } else { self.choose_space(node) };
+            self.use_inputs(node, (id, 0), frame);
         } else if in_parts(self.snapshot, node) {
+            let inputs = self.snapshot.inputs(node);
             inputs.iter().enumerate().for_each(|(part, input)| self.use_input(input, (id, part), Frame::SPACE));
+        }
+    }
+
+    /// The frame of a stored node in the space of its expression: another space than its shape where that saves writing down
+    /// what it reads through a reshape.
+    fn choose_space(&mut self, node: &Node) -> Frame {
+        let Some(space) = self.finer_space(node) else { return Frame::SPACE };
+        let frame = self.groups.frames.reshaped(&space);
+        if !self.is_possible(node, frame) {
+            return Frame::SPACE;
+        }
+        self.groups.spaces.insert(node.id(), (space, frame));
+        frame
+    }
+
+    /// The shape of the first node behind a reshape that cannot be computed in any other shape.
+    fn finer_space(&self, node: &Node) -> Option<Shape> {
+        let snapshot = self.snapshot;
+        let is_free =
+            |node: &Node| !snapshot.has_numbers(node) && !self.forced.contains(&node.id()) && merges(snapshot, node);
+        let mut seen: SmallVec<[Node; 8]> = SmallVec::from_elem(node.clone(), 1);
+        let mut next = 0;
+        while next < seen.len() && seen.len() < EXPRESSION_LIMIT {
+            let inputs = snapshot.inputs(&seen[next]);
+            let is_stuck = |(_, view): (&Node, &View)| view.reshape(node.shape()).is_none();
+            if seen[next].shape() != node.shape()
+                && inputs.iter().filter_map(|input| snapshot.view(input)).any(is_stuck)
+            {
+                return Some(seen[next].shape().into());
+            }
+            next += 1;
+            for input in &inputs {
+                let base = snapshot.base(input);
+                let same_order = snapshot.view(input).is_none_or(|(_, view)| view.is_contiguous());
+                if same_order && base.len() == node.len() && is_free(base) && !seen.contains(base) {
+                    seen.push(base.clone());
+                }
+            }
+        }
+        None
+    }
+
+    /// Notes that an expression uses what a node is computed from.
+    fn use_inputs(&mut self, node: &Node, sink: Sink, frame: Frame) {
+        if let Op::Gather { input, index, axis, .. } = self.snapshot.op(node) {
+            let inside = self.groups.frames.gather(frame, node, input, *axis);
+            self.use_input(index, sink, frame);
+            self.use_input(input, sink, inside);
+        } else {
+            self.snapshot.inputs(node).iter().for_each(|input| self.use_input(input, sink, frame));
         }
     }
 
@@ -245,18 +311,29 @@ impl Deciding<'_> {
             Op::Arange | Op::Rand { .. } => frames.place(frame, node.shape()).is_some(),
             Op::ConstFill(_) => true,
             // The frame may show places where there is nothing to divide by, or not show all there is.
-            _ if can_fail(snapshot, node) => false,
-            _ => snapshot.inputs(node).iter().all(|input| {
+            _ if can_fail(snapshot, node) && !frames.shows_all(frame) => false,
+            Op::Gather { input, index, axis, .. } => {
+                let contiguous = View::contiguous(input.shape());
+                let view = snapshot.view(input).map_or(&contiguous, |(_, view)| view);
+                let places = frame::gathered(view, *axis, node.shape());
                 let outside = Literal::zero(input.dtype());
-                match snapshot.view(input) {
-                    Some((_, view)) => {
-                        let guards = view.access().1;
-                        frames.apply(frame, view, outside).is_some()
-                            && guards.iter().all(|(c, _)| frames.condition(frame, input.shape(), c).is_some())
-                    }
-                    None => frames.apply(frame, &View::contiguous(input.shape()), outside).is_some(),
-                }
-            }),
+                places.is_some_and(|(view, _)| frames.apply(frame, &view, outside).is_some())
+                    && self.is_readable(index, frame)
+            }
+            _ => snapshot.inputs(node).iter().all(|input| self.is_readable(input, frame)),
+        }
+    }
+
+    /// Whether a node can be read in a frame, once it is written.
+    fn is_readable(&self, node: &Node, frame: Frame) -> bool {
+        let (outside, frames) = (Literal::zero(node.dtype()), &self.groups.frames);
+        match self.snapshot.view(node) {
+            Some((_, view)) => {
+                let guards = view.access().1;
+                frames.apply(frame, view, outside).is_some()
+                    && guards.iter().all(|(holds, _)| frames.condition(frame, node.shape(), holds).is_some())
+            }
+            None => frames.apply(frame, &View::contiguous(node.shape()), outside).is_some(),
         }
     }
 }

@@ -96,6 +96,8 @@ pub(crate) struct Operand {
     pub(crate) read: usize,
     pub(crate) dtype: DType,
     pub(crate) view: View,
+    /// How many elements behind the one that the view shows a gather looks at most.
+    pub(crate) reach: usize,
 }
 
 impl Plan {

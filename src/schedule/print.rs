@@ -59,6 +59,8 @@ impl MapReduce {
             Step::Index { value, dtype: DType::Bool } => format!("[{value}]"),
             Step::Index { value, .. } => value.to_string(),
             Step::Rand { word, at, .. } => format!("random{word}({})", texts[*at]),
+            Step::Place { index, size, .. } => format!("place({}, {size})", texts[*index]),
+            Step::Gather { slot, at, .. } => format!("{}[+ {}]", self.load(*slot), texts[*at]),
             Step::Map { primitive, operands, .. } => {
                 let operands: Vec<&str> = operands.iter().map(|&operand| &texts[operand][..]).collect();
                 format!("{}({})", primitive.name, operands.join(", "))
@@ -88,7 +90,7 @@ fn place(view: &View) -> (Expr, Vec<(Expr, crate::dtype::Literal)>) {
 fn operands(step: &Step) -> &[usize] {
     match step {
         Step::Load { .. } | Step::Const(_) | Step::Scalar { .. } | Step::Index { .. } => &[],
-        Step::Rand { at, .. } => std::slice::from_ref(at),
+        Step::Rand { at, .. } | Step::Gather { at, .. } | Step::Place { index: at, .. } => std::slice::from_ref(at),
         Step::Map { operands, .. } => operands,
         Step::Cast { operand, .. } => std::slice::from_ref(operand),
     }

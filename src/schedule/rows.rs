@@ -84,7 +84,7 @@ impl RowFacts {
         }
         let leading = &self.kept[..lead];
         let mut row: i64 = made[lead..].iter().product::<usize>() as i64;
-        let (mut low, mut high) = (*offset, *offset);
+        let (mut low, mut high) = (*offset, offset.saturating_add_unsigned(work.loads[load].reach as u64));
         for (axis, &stride) in strides.iter().enumerate() {
             if !leading.contains(&axis) {
                 let reach = stride * (work.space[axis] as i64 - 1).max(0);

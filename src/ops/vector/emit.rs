@@ -70,6 +70,17 @@ impl Emit {
         self.word(Word::Scalar(slot as u16), Lane::of(dtype))
     }
 
+    /// The place that an index names on an axis of `size`.
+    pub(crate) fn place(&mut self, index: Val, size: usize, from_end: bool) -> Val {
+        debug_assert_eq!(index.lane, Lane::I64);
+        self.word(Word::Place { index, size: size as u32, from_end }, Lane::I64)
+    }
+
+    /// The element that lies `at` elements behind the one a load gives.
+    pub(crate) fn gather(&mut self, slot: usize, dtype: DType, at: Val) -> Val {
+        self.word(Word::Gather { slot: slot as u16, dtype, at }, Lane::of(dtype))
+    }
+
     /// A constant by its lane's bits.
     pub(crate) fn constant_bits(&mut self, lane: Lane, bits: u64) -> Val {
         self.word(Word::Const { lane, bits }, lane)

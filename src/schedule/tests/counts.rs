@@ -6,7 +6,7 @@ use crate::graph::SliceRange;
 use crate::graph::build::whole_ranges;
 use crate::memory::Buffer;
 use crate::ops::compose::loss::{self, CrossEntropy, Reduction};
-use crate::ops::compose::{activation, contraction, join, norm, reduction};
+use crate::ops::compose::{activation, contraction, indexing, join, norm, reduction};
 use crate::shape::Expr;
 use crate::{grad, reference, runtime};
 
@@ -79,6 +79,11 @@ fn an_elementwise_chain_through_any_view_is_one_kernel() {
     takes(1, &[&x * &(&data(&[8], 4) * 2.5)]);
     takes(1, &[&x + &(&data(&[6, 1], 5) * 2.5)]);
     takes(1, &[e().permuted(&[1, 0]).contiguous().sin()]);
+    // What is stretched, or turned, and then flattened: the expression takes the shape from before.
+    let stretched = &x * &data(&[8], 6);
+    takes(1, &[&stretched.exp().reshaped(&[48]) * &data(&[48], 7)]);
+    takes(1, &[e().permuted(&[1, 0]).reshaped(&[48]).sin()]);
+    takes(1, &[&(&stretched + 1.5).reshaped(&[48]).sin().reshaped(&[2, 24]) * 2.5]);
     // Two movements of different kinds on top of each other, with work between them.
     let padded = (&e() * 2.0).padded(&[(1, 1), (1, 1)], Literal::F32(f32::NAN)).unwrap();
     takes(1, &[&padded.sin().permuted(&[1, 0]).reshaped(&[5, 16]) - 3.0]);
@@ -146,9 +151,9 @@ fn normalisations_are_one_kernel_forward_and_two_backward() {
         takes(1, &[f(&x)]);
         let y = f(&x);
         let seed = g.sliced(&whole_ranges(&[64, 48])).reduce("sum", ReduceKind::Sum, &[1], false).unwrap();
-        runtime::execute(&[seed.clone()]).unwrap();
+        runtime::execute(std::slice::from_ref(&seed)).unwrap();
         let seed = if y.rank() == 1 { seed } else { g.clone() };
-        takes_at_most(2, &grad::gradients(&y, seed, &[x.clone()]).unwrap());
+        takes_at_most(2, &grad::gradients(&y, seed, std::slice::from_ref(&x)).unwrap());
     }
     takes(1, &[norm::rms_norm(&x, &[48], Some(&weight), 1e-5).unwrap()]);
     let y = norm::rms_norm(&x, &[48], Some(&weight), 1e-5).unwrap();
@@ -170,7 +175,7 @@ fn normalisations_are_one_kernel_forward_and_two_backward() {
 fn adam_is_one_kernel() {
     let shape = [50, 30];
     let (p, g, m, v) = (data(&shape, 1), data(&shape, 2), data(&shape, 3), data(&shape, 4).abs());
-    runtime::execute(&[v.clone()]).unwrap();
+    runtime::execute(std::slice::from_ref(&v)).unwrap();
     let first = &(&m * 0.9) + &(&g * 0.1);
     let second = &(&v * 0.999) + &(&(&g * &g) * 0.001);
     let step = &(&first / 0.19) / &(&(&second / 0.002).sqrt() + 1e-8);
@@ -230,10 +235,37 @@ fn a_loss_is_one_kernel() {
     let target = Node::from_buffer(Buffer::from_vec("test", labels).unwrap(), [64].as_slice().into());
     for reduction in [Reduction::Mean, Reduction::Sum, Reduction::None] {
         let settings = CrossEntropy { reduction, label_smoothing: 0.0, ignore_index: -100 };
-        takes_at_most(3, &[loss::cross_entropy(&logits, &target, settings).unwrap()]);
+        takes(1, &[loss::cross_entropy(&logits, &target, settings).unwrap()]);
+        let smooth = CrossEntropy { label_smoothing: 0.1, ..settings };
+        takes(1, &[loss::cross_entropy(&logits, &target, smooth).unwrap()]);
     }
     let squares = &logits - &data(&[64, 40], 2);
     takes(1, &[reduction::mean("mse", &(&squares * &squares), None, false).unwrap()]);
+}
+
+#[test]
+fn a_gather_is_read_through() {
+    let x = data(&[12, 5], 1);
+    let places: Vec<i64> = vec![3, -1, 0, 11, 3, 3];
+    let index = Node::from_buffer(Buffer::from_vec("test", places).unwrap(), [6].as_slice().into());
+    let select = |x: &Node| indexing::index_select(x, 0, &index).unwrap();
+    takes(1, &[select(&x)]);
+    takes(1, &[&select(&x.exp()).sin() * &data(&[6, 5], 2)]);
+    takes(1, &[sum(&select(&x.swapped(0, 1).contiguous().swapped(0, 1)), &[1])]);
+    // What is shown more than once and is dear, is made once; so is what others need.
+    let e = x.exp();
+    takes_at_most(2, &[&select(&e) * 2.5, sum(&e, &[1])]);
+    // A gather of a gather, and one whose places all have the same number.
+    let twice = indexing::index_select(&select(&x), 1, &index.sliced(&[SliceRange { start: 0, step: 2, len: 2 }]));
+    takes(1, &[&twice.unwrap() + 1.0]);
+    takes(1, &[select(&data(&[1, 5], 3).broadcast_to(&[12, 5]).unwrap())]);
+    let wrong = Node::from_buffer(Buffer::from_vec("test", vec![1i64, 12, 13]).unwrap(), [3].as_slice().into());
+    let constant = Node::full(&[12, 5], Literal::F32(4.5)).unwrap();
+    for x in [x.clone(), x.exp(), data(&[1, 5], 3).broadcast_to(&[12, 5]).unwrap(), constant] {
+        let found = indexing::index_select(&x, 0, &wrong).unwrap();
+        let error = runtime::execute(&[&found * 2.0]).unwrap_err().to_string();
+        assert!(error.contains("index 12 is out of range for an axis of 12: use -12 to 11"), "{error}");
+    }
 }
 
 #[test]

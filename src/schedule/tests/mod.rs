@@ -35,6 +35,8 @@ fn words(kernel: &MapReduce) -> Vec<String> {
     let word = |step: &Step| match step {
         Step::Load { slot, dtype } => format!("load {slot} {dtype}"),
         Step::Const(literal) => format!("const {literal}"),
+        Step::Place { index, size, .. } => format!("place [{index}] {size}"),
+        Step::Gather { slot, dtype, at } => format!("gather {slot} {dtype} [{at}]"),
         Step::Scalar { slot, dtype } => format!("scalar {slot} {dtype}"),
         Step::Index { value, dtype: DType::Bool } => format!("where {value}"),
         Step::Index { value, .. } => format!("index {value}"),

@@ -45,8 +45,12 @@ pub(crate) fn evaluate_from(node: &Node, known: &IdMap<Buffer>, noise: Option<No
             Some(buffer) => (0..buffer.len()).map(|k| buffer.literal(k)).collect(),
             None => value(node, op, &values)?,
         };
-        if let Some(noise) = noise.filter(|_| buffer.is_none() && node.dtype().is_float()) {
-            shake(&mut result, op, &values, noise.bits * epsilon(node.dtype()), number + 1000 * noise.way);
+        if let Some(noise) = noise.filter(|_| buffer.is_none()) {
+            match node.dtype() {
+                dtype if dtype.is_float() => shake(&mut result, op, &values, noise, number),
+                DType::Bool => waver(&mut result, op, &values, noise),
+                _ => {}
+            }
         }
         values.insert(node.id(), result);
     }
@@ -64,7 +68,7 @@ pub(crate) fn epsilon(dtype: DType) -> f64 {
 }
 
 /// Moves what an op computed: by a part of each value, and for sums of the sum of its terms' sizes.
-fn shake(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>, part: f64, number: usize) {
+fn shake(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>, noise: Noise, number: usize) {
     let sizes = match op {
         Op::Map { .. } | Op::Cast { .. } | Op::ScatterAdd { .. } => None,
         Op::Reduce { kind: ReduceKind::Sum, input, axes, .. } => {
@@ -75,10 +79,28 @@ fn shake(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>,
         _ => return, // the values are others', moved already
     };
     for (k, value) in result.iter_mut().enumerate() {
-        let mixed = (k as u64 ^ (number as u64) << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
-        let sign = if mixed < 8 { -1.0 } else { 1.0 };
+        // Half of it or all of it, up or down, so that two that meet seldom cancel.
+        let mixed = random::philox(noise.way as u64, number as u64, k as u64)[0];
+        let part = [-1.0, -0.75, -0.5, 0.5, 0.75, 1.0][mixed as usize % 6] * noise.bits * epsilon(value.dtype());
         let size = sizes.as_ref().map_or(value.to_f64().abs(), |sizes| sizes[k].to_f64());
-        *value = Literal::from_f64(value.dtype(), value.to_f64() + sign * part * size);
+        *value = Literal::from_f64(value.dtype(), value.to_f64() + part * size);
+    }
+}
+
+/// A comparison of floats that are nearly equal may turn out either way.
+fn waver(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>, noise: Noise) {
+    let Op::Map { inputs, .. } = op else { return };
+    let [a, b] = &inputs[..] else { return };
+    if !a.dtype().is_float() {
+        return;
+    }
+    let room = 4.0 * noise.bits * epsilon(a.dtype());
+    let pairs = values[&a.id()].iter().zip(&values[&b.id()]);
+    for (value, (a, b)) in result.iter_mut().zip(pairs) {
+        let (a, b) = (a.to_f64(), b.to_f64());
+        if (a - b).abs() <= room * a.abs().max(b.abs()) {
+            *value = Literal::Bool(noise.way % 2 == 0);
+        }
     }
 }
 

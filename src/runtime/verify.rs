@@ -21,7 +21,7 @@ pub(super) fn is_on() -> bool {
 
 /// By how many of its last bits an inexact value is moved, and in how many ways.
 const NOISE: f64 = 8.0;
-const WAYS: usize = 3;
+const WAYS: usize = 4;
 
 /// Compares everything that a plan made with the reference; the nodes are in the order in which they were made.
 pub(super) fn check(prepared: &Prepared, request: &Request, made: &[Buffer]) -> Result<()> {

@@ -23,6 +23,20 @@ enum Kind {
     Block(Box<block::Block>),
 }
 
+/// What a program is run on.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    /// The operands, by slot.
+    pub(crate) loads: &'a [*const u8],
+    /// The values of `Word::Scalar`, by number, each as the bits of its lane (as in `Word::Const`).
+    pub(crate) scalars: &'a [u64],
+    /// The first element of the output, or the partial results if there are any.
+    pub(crate) out: *mut u8,
+    /// Where the index along the first outer axis begins: for computed positions, guards and `Word::Position`. The pointers of strided
+    /// operands and of the output are already those for this index.
+    pub(crate) origin: usize,
+}
+
 /// Makes a program ready to run: as machine code where that is served, else for the interpreter.
 pub(crate) fn compile(program: &LoopProgram) -> Compiled {
     #[cfg(all(target_arch = "x86_64", unix))]
@@ -47,6 +61,16 @@ impl Compiled {
         }
     }
 
+    /// Whether the output may be an operand's own memory, where that operand is read in the order of the output, element by element.
+    pub(crate) fn may_overwrite(&self) -> bool {
+        match &self.0 {
+            // A vector is stored when all that is needed of it has been loaded.
+            #[cfg(all(target_arch = "x86_64", unix))]
+            Kind::Jit(_) => true,
+            Kind::Block(_) => false,
+        }
+    }
+
     /// The bytes of partial results, or 0. Few outputs of long reductions are split along the reduction: then
     /// each part is run with a buffer of this size (aligned for `u64`) in place of `out`, and [`Compiled::finish`] gives the output.
     pub(crate) fn partial_bytes(&self) -> usize {
@@ -62,21 +86,22 @@ impl Compiled {
     /// # Safety
     /// - `loads[k]` points to the base of a buffer in which every position the program computes for slot k is valid for
     ///   reads of its dtype, and is aligned for it.
-    /// - `out` points to room for the output, `Π outer` elements of `stored`, or for [`Compiled::partial_bytes`] if that is
-    ///   not 0; aligned; no operand overlaps it.
+    /// - `out` points to room for the output, an element of `stored` at every place that `store` gives, or for
+    ///   [`Compiled::partial_bytes`] if that is not 0; aligned; no operand overlaps it.
+    /// - `scalars` has a value for every number that the program's words name.
     ///
     /// Parts may run at the same time on different threads: they write disjoint ranges. What a part that fails has
     /// written is left as it is.
-    pub(crate) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) -> Result<(), Fault> {
+    pub(crate) unsafe fn run(&self, part: usize, call: &Call<'_>) -> Result<(), Fault> {
         // SAFETY: the caller's promise is the callee's.
         unsafe {
             match &self.0 {
                 #[cfg(all(target_arch = "x86_64", unix))]
                 Kind::Jit(jit) => {
-                    jit.run(part, loads, out);
+                    jit.run(part, call);
                     Ok(())
                 }
-                Kind::Block(block) => block.run(part, loads, out),
+                Kind::Block(block) => block.run(part, call),
             }
         }
     }
@@ -99,17 +124,17 @@ impl Compiled {
     /// Runs everything on this thread.
     ///
     /// # Safety
-    /// As for [`Compiled::run`], `out` being the output itself.
-    pub(crate) unsafe fn run_all(&self, loads: &[*const u8], out: *mut u8) -> Result<(), Fault> {
+    /// As for [`Compiled::run`], the call's `out` being the output itself.
+    pub(crate) unsafe fn run_all(&self, call: &Call<'_>) -> Result<(), Fault> {
         let mut partials = vec![0u64; self.partial_bytes().div_ceil(8)];
-        let to = if partials.is_empty() { out } else { partials.as_mut_ptr().cast() };
+        let to = if partials.is_empty() { call.out } else { partials.as_mut_ptr().cast() };
         // SAFETY: the caller's promise; partial results have a buffer of their own, aligned for any lane.
         unsafe {
             for part in 0..self.parts() {
-                self.run(part, loads, to)?;
+                self.run(part, &Call { out: to, ..*call })?;
             }
             if !partials.is_empty() {
-                self.finish(to, out);
+                self.finish(to, call.out);
             }
         }
         Ok(())

@@ -45,7 +45,7 @@ pub(crate) enum Op {
 }
 
 /// How the numbers of an index tensor are meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lookup {
     /// The op that users called, for messages.
     pub(crate) name: &'static str,

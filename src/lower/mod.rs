@@ -11,7 +11,7 @@ use crate::ops::vector::{Emit, Val};
 use crate::ops::{cast, random};
 use crate::schedule::{Expression, MapReduce, Step};
 use crate::shape::{Expr, Position, View};
-use program::{Access, Fold, Guard, Load, LoopProgram};
+use program::{Access, Fold, Guard, Load, LoopProgram, dense};
 
 /// The loop program of a kernel.
 pub(crate) fn lower(kernel: &MapReduce) -> LoopProgram {
@@ -26,6 +26,7 @@ pub(crate) fn lower(kernel: &MapReduce) -> LoopProgram {
     let (words, result) = write(&kernel.expression);
     LoopProgram {
         outer: sizes[..kept].to_vec(),
+        store: dense(&sizes[..kept]),
         reduced: sizes[kept..].to_vec(),
         loads: loads.collect(),
         words,
@@ -74,6 +75,7 @@ fn write(expression: &Expression) -> (Vec<(crate::ops::vector::Word, crate::ops:
         let value = match step {
             Step::Load { slot, dtype } => e.load(*slot, *dtype),
             Step::Const(literal) => e.literal(*literal),
+            Step::Scalar { slot, dtype } => e.scalar(*slot, *dtype),
             Step::Position => e.position(),
             Step::Rand { seed, stream, word } => random::write(&mut e, *seed, *stream, *word),
             Step::Map { primitive, dtype, operands } => {

@@ -62,6 +62,7 @@ impl LoopProgram {
                 }
             },
             Word::Const { lane, bits } => format!("const {}", constant(*lane, *bits)),
+            Word::Scalar(slot) => format!("scalar {slot}"),
             Word::Position => "position".to_string(),
             Word::Unary(unary, x) => format!("{} {}", lowercase(unary), name(x)),
             Word::Binary(binary, a, b) => format!("{} {} {}", lowercase(binary), name(a), name(b)),

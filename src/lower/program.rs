@@ -7,11 +7,12 @@ use crate::shape::Expr;
 /// One kernel: for every index of `outer` (row-major), fold `words` over every index of `reduced`, and store.
 ///
 /// Without a `fold` there are no `reduced` axes and each outer index stores one value.
-/// The output is dense and row-major over `outer`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoopProgram {
     /// Sizes of the kept axes, outermost first. No axes means one element.
     pub(crate) outer: Vec<usize>,
+    /// The output's strides over `outer`, in elements; no two indices have the same place. See [`dense`].
+    pub(crate) store: Vec<i64>,
     /// Sizes of the reduced axes, outermost first.
     pub(crate) reduced: Vec<usize>,
     /// How operand `slot` is read, over the index (outer axes, then reduced axes).
@@ -24,6 +25,15 @@ pub(crate) struct LoopProgram {
     pub(crate) fold: Option<Fold>,
     /// The dtype that is stored; its lane is the result's lane.
     pub(crate) stored: DType,
+}
+
+/// The strides of a dense row-major layout.
+pub(crate) fn dense(sizes: &[usize]) -> Vec<i64> {
+    let mut strides = vec![1i64; sizes.len()];
+    for axis in (1..sizes.len()).rev() {
+        strides[axis - 1] = strides[axis].wrapping_mul(sizes[axis] as i64);
+    }
+    strides
 }
 
 /// How one operand is read.

@@ -1,6 +1,7 @@
 //! A loop program cut into rows: the same loops over a few rows at a time.
 
-use super::program::{Access, LoopProgram};
+use super::program::{Access, Guard, LoopProgram};
+use crate::shape::Expr;
 
 /// How a stage is run row by row.
 pub(crate) struct RowProgram {
@@ -10,32 +11,67 @@ pub(crate) struct RowProgram {
 }
 
 impl RowProgram {
-    /// The rows of a program are its first `lead` axes; every access must be strided.
+    /// The rows of a program are its first `lead` axes.
     pub(crate) fn new(program: LoopProgram, lead: usize) -> RowProgram {
         RowProgram { program, lead }
     }
 
-    /// The program for `rows` consecutive rows. More than one needs rows that follow each other at one stride.
+    /// The program for `rows` consecutive rows, of which the first is told as the call's origin. More than one row needs rows that
+    /// follow each other at one stride.
     pub(crate) fn for_rows(&self, rows: usize) -> LoopProgram {
         let mut program = self.program.clone();
+        let lead = &self.program.outer[..self.lead];
         program.outer.splice(..self.lead, [rows]);
+        program.store.splice(..self.lead, [row_stride(lead, &self.program.store).unwrap_or(0)]);
+        let (indices, bounds) = self.indices();
+        let of_rows = |expr: &Expr| expr.substitute(&indices).simplify(&bounds);
         for load in &mut program.loads {
-            if let Access::Strided { strides, .. } = &mut load.access {
-                let stride = row_stride(&self.program.outer[..self.lead], strides).unwrap_or(0);
-                strides.splice(..self.lead, [stride]);
+            match &mut load.access {
+                Access::Strided { strides, .. } => {
+                    let stride = row_stride(lead, strides).unwrap_or(0);
+                    strides.splice(..self.lead, [stride]);
+                }
+                Access::Computed { position, guards } => {
+                    *position = of_rows(position);
+                    for Guard { condition, .. } in guards {
+                        *condition = of_rows(condition);
+                    }
+                }
             }
         }
         program
     }
 
-    /// Whether the rows of every operand follow each other at one stride.
+    /// Every index by the row and the axes after the rows, and how far those go.
+    fn indices(&self) -> (Vec<Expr>, Vec<usize>) {
+        let (lead, rest) = self.program.outer.split_at(self.lead);
+        let inside = |axis: usize| lead[axis + 1..].iter().product::<usize>();
+        let of_row = (0..self.lead).map(|axis| Expr::idx(0).div(inside(axis)).rem(lead[axis]));
+        let others = (0..rest.len() + self.program.reduced.len()).map(|axis| Expr::idx(axis + 1));
+        let rows = lead.iter().product();
+        let bounds = [rows].into_iter().chain(rest.iter().copied()).chain(self.program.reduced.iter().copied());
+        (of_row.chain(others).collect(), bounds.collect())
+    }
+
+    /// Whether the rows of every operand, and of the output, follow each other at one stride.
     pub(crate) fn rows_are_even(&self) -> bool {
         self.strides().all(|strides| row_stride(&self.program.outer[..self.lead], strides).is_some())
     }
 
-    /// By how many elements row `row` of operand `slot` lies behind row 0.
+    /// By how many elements row `row` of operand `slot` lies behind row 0. A computed position knows its row from the call's origin.
     pub(crate) fn shift(&self, slot: usize, row: usize) -> i64 {
-        let Access::Strided { strides, .. } = &self.program.loads[slot].access else { return 0 };
+        match &self.program.loads[slot].access {
+            Access::Strided { strides, .. } => self.distance(strides, row),
+            Access::Computed { .. } => 0,
+        }
+    }
+
+    /// By how many elements row `row` of the output lies behind row 0.
+    pub(crate) fn store_shift(&self, row: usize) -> i64 {
+        self.distance(&self.program.store, row)
+    }
+
+    fn distance(&self, strides: &[i64], row: usize) -> i64 {
         let mut rest = row;
         let mut shift = 0;
         for (&size, &stride) in self.program.outer[..self.lead].iter().zip(strides).rev() {
@@ -61,10 +97,11 @@ impl RowProgram {
     }
 
     fn strides(&self) -> impl Iterator<Item = &[i64]> {
-        self.program.loads.iter().filter_map(|load| match &load.access {
+        let loads = self.program.loads.iter().filter_map(|load| match &load.access {
             Access::Strided { strides, .. } => Some(&strides[..]),
             Access::Computed { .. } => None,
-        })
+        });
+        loads.chain([&self.program.store[..]])
     }
 }
 

@@ -126,6 +126,11 @@ impl Buffer {
         self.0.block.start().as_ptr()
     }
 
+    /// The address of the first element, to write others there: only where this is the only clone.
+    pub(crate) fn overwrite(&mut self) -> Option<*mut u8> {
+        Arc::get_mut(&mut self.0).map(|memory| memory.block.start().as_ptr())
+    }
+
     /// The element at `position`, with its dtype.
     ///
     /// Panics when there is no such element, as indexing a slice does.

@@ -60,6 +60,11 @@ impl BufferMut {
         self.memory.block.start().as_ptr()
     }
 
+    /// The address of the first element, for code that shares the work of filling the buffer.
+    pub(crate) fn as_ptr(&self) -> *const u8 {
+        self.memory.block.start().as_ptr()
+    }
+
     /// The elements for reading and writing.
     ///
     /// Memory from [`uninit`](BufferMut::uninit) is zeroed by the first call, even where a kernel wrote to it.

@@ -16,6 +16,7 @@ mod tests;
 
 pub(crate) use buffer::{Buffer, no_memory};
 pub(crate) use buffer_mut::BufferMut;
+pub(crate) use pool::{ALIGN, block_bytes};
 
 /// What the library holds of the host's memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Every block starts at a multiple of this: a cache line, and the widest vector register.
-pub(super) const ALIGN: usize = 64;
+pub(crate) const ALIGN: usize = 64;
 
 /// How many bytes may be kept unless the user says otherwise.
 const DEFAULT_LIMIT: usize = 1 << 30;
@@ -189,6 +189,11 @@ fn class_of(bytes: usize) -> Option<(usize, usize)> {
         }
     };
     Some((class, class_size(class)))
+}
+
+/// The bytes that a buffer of `bytes` takes from the system.
+pub(crate) fn block_bytes(bytes: usize) -> usize {
+    if bytes == 0 { 0 } else { class_of(bytes).map_or(bytes, |(_, size)| size) }
 }
 
 /// The bytes of a block of a class: 64, 128, 192, 256, 320, 384, 448, 512, 640 …

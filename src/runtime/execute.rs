@@ -1,10 +1,13 @@
 //! From wishes to numbers: the whole way, as a list of steps.
 
-use super::run;
+use super::prepared::Prepared;
+use super::run::Space;
+use super::{cache, fault};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Node, Op};
-use crate::memory::Buffer;
-use crate::schedule;
+use crate::graph::Node;
+use crate::memory::{Buffer, BufferMut};
+use crate::ops::vector::lane_bits;
+use crate::schedule::Request;
 
 /// Makes sure that the numbers of every wanted node (of a view: of its base) are there.
 ///
@@ -23,11 +26,32 @@ pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let plan = schedule::plan(&missing);
-    for node in plan.kernels.iter().flat_map(|kernel| kernel.reads()).chain(&missing) {
-        check_given(node)?;
+    if let Some(node) = missing.iter().find(|node| node.is_input()) {
+        return Err(not_given(node));
     }
-    run::run(&plan)
+    let request = Request::new(missing);
+    run_request(&cache::prepared(&request), &request)
+}
+
+/// Runs a plan for a request. Nothing is left in the nodes unless all of it succeeds.
+fn run_request(prepared: &Prepared, request: &Request) -> Result<()> {
+    let nodes = request.nodes();
+    let made = prepared.made.iter().map(|made| Buffer::uninit("realize", made.dtype, made.len));
+    let mut made: Vec<BufferMut> = made.collect::<Result<_>>()?;
+    let mut space = Space::new(prepared)?;
+    let given =
+        |number: usize| nodes[number].buffer().map(|buffer| buffer.as_ptr()).ok_or_else(|| not_given(&nodes[number]));
+    let filled = |which: usize| made[which].as_ptr().cast_mut();
+    let scalar = |number: usize| lane_bits(request.constant(number).expect("a scalar is a constant"));
+    space.bind(prepared, given, filled, scalar)?;
+    // SAFETY: the plan is that of this request or of one with the same fingerprint, so what is given has the dtypes and lengths it
+    // expects; `nodes` keeps it alive, and nobody else knows what is made.
+    unsafe { prepared.run(&space) }.map_err(|stop| fault::describe(stop, request))?;
+    for (spec, buffer) in prepared.made.iter().zip(made.drain(..)) {
+        // SAFETY: every kernel has run, so every element is written.
+        nodes[spec.node].set_buffer(unsafe { buffer.freeze() });
+    }
+    Ok(())
 }
 
 /// The numbers of a node, dense and row-major.
@@ -44,16 +68,13 @@ pub(crate) fn read(node: &Node) -> Result<Buffer> {
     Ok(dense.buffer().expect("executed"))
 }
 
-/// An error for an input that has no data.
-fn check_given(node: &Node) -> Result<()> {
-    if node.buffer().is_some() || !node.with_op(|op| matches!(op, Op::Input)) {
-        return Ok(());
-    }
+/// The error for an input that has no data.
+pub(super) fn not_given(node: &Node) -> Error {
     let name = node.name().unwrap_or_default();
     let message = format!(
         "\"{name}\" ({} of shape {:?}) was read but never given: use realize_with(&[(\"{name}\", &data)])",
         node.dtype(),
         node.shape()
     );
-    Err(Error::new(ErrorKind::Input, "input", message).made_at("input", node.at()))
+    Error::new(ErrorKind::Input, "input", message).made_at("input", node.at())
 }

@@ -1,6 +1,12 @@
 //! Running a plan: buffers, threads, kernels in order.
 
+mod cache;
+mod cost;
 mod execute;
+mod fault;
+mod layout;
+mod prepared;
+mod program;
 mod rows;
 mod run;
 mod structural;
@@ -10,4 +16,5 @@ pub(crate) mod threads;
 mod tests;
 
 pub(crate) use execute::{execute, read};
+pub(crate) use program::{Nodes, Program};
 pub use threads::{set_threads, threads};

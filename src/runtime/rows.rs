@@ -1,16 +1,14 @@
-//! Runs a kernel of several stages row by row, with what lies between them in scratch.
+//! Kernels of several stages that run row by row, with what lies between them in scratch.
 
-use super::run::{Pointer, StageFault};
-use super::threads::parallel;
-use crate::codegen::{self, Compiled};
-use crate::error::Result;
-use crate::graph::Node;
+use super::prepared::{Prepare, Value};
+use super::run::{Failure, Space};
+use super::threads::seated;
+use crate::codegen::{self, Call, Compiled};
 use crate::lower::{self, RowProgram};
-use crate::memory::{Buffer, BufferMut};
-use crate::ops::vector::Fault;
+use crate::memory::ALIGN;
 use crate::schedule::{Kernel, Stage, Work};
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use smallvec::SmallVec;
+use std::ops::Range;
 
 /// About so many elements of a stage are computed before the next stage takes over: they fit into the cache.
 const TILE: usize = 1 << 14;
@@ -20,87 +18,132 @@ const MOST_PARTS: usize = 64;
 
 /// Where the numbers of a stage go, or come from.
 #[derive(Clone, Copy)]
-enum Place {
-    /// A whole buffer: its address.
-    Whole(Pointer),
-    /// Scratch for the rows of one tile: which.
+enum Spot {
+    /// All rows of a value.
+    Whole(Value),
+    /// The rows of one tile, so many bytes behind the start of a thread's scratch.
     Scratch(usize),
 }
 
 /// A stage, ready to run on rows.
-struct Ready<'a> {
-    stage: &'a Stage,
+struct RowStage {
     rows: RowProgram,
     /// For a whole tile, and for the last one if that is shorter.
     tile: Compiled,
     last: Option<Compiled>,
-    loads: Vec<Place>,
-    out: Place,
+    loads: SmallVec<[Spot; 4]>,
+    scalars: Range<usize>,
+    out: Spot,
+    /// The bytes of an element of the output.
+    size: usize,
+    /// The number of the node that is made.
+    node: usize,
 }
 
-/// Runs all stages; gives the numbers of the nodes for which `whole` holds. `read` finds what other kernels made.
-pub(super) fn run(
-    kernel: &Kernel,
-    sizes: &[usize],
-    whole: impl Fn(&Node) -> bool,
-    read: impl Fn(&Node) -> Buffer,
-) -> Result<Result<Vec<(Node, Buffer)>, StageFault>> {
-    let rows: usize = sizes.iter().product();
-    let programs: Vec<RowProgram> = kernel.stages.iter().map(|stage| row_program(stage, sizes.len())).collect();
-    let tile = tile_rows(&programs, rows);
-    let last = rows % tile;
+/// A kernel ready to run row by row.
+pub(super) struct Rows {
+    stages: Vec<RowStage>,
+    rows: usize,
+    /// The rows of a tile.
+    tile: usize,
+}
 
-    let mut outputs: Vec<(Node, BufferMut)> = Vec::new();
-    let mut scratch: Vec<(usize, crate::dtype::DType)> = Vec::new();
-    let mut places: HashMap<usize, Place> = HashMap::new();
-    // What is read is kept here until the kernel is done.
-    let mut inputs: Vec<Buffer> = Vec::new();
-    let mut ready = Vec::with_capacity(programs.len());
-    for (stage, rows) in kernel.stages.iter().zip(programs) {
-        let Work::MapReduce(work) = &stage.work else { unreachable!("only map-reduces run row by row") };
-        let reads: Vec<Place> = stage
-            .reads
-            .iter()
-            .map(|node| {
-                *places.entry(node.id()).or_insert_with(|| {
-                    let buffer = read(node);
-                    let pointer = Pointer(buffer.as_ptr().cast_mut());
-                    inputs.push(buffer);
-                    Place::Whole(pointer)
-                })
-            })
-            .collect();
-        let out = if whole(&stage.node) {
-            let mut buffer = Buffer::uninit("realize", work.dtype, stage.node.len())?;
-            let pointer = Pointer(buffer.as_mut_ptr());
-            outputs.push((stage.node.clone(), buffer));
-            Place::Whole(pointer)
-        } else {
-            scratch.push((tile * rows.row_len(), work.dtype));
-            Place::Scratch(scratch.len() - 1)
-        };
-        places.insert(stage.node.id(), out);
-        let loads = work.loads.iter().map(|load| reads[load.read]).collect();
-        let whole_tile = codegen::compile(&rows.for_rows(tile));
-        let last = (last > 0).then(|| codegen::compile(&rows.for_rows(last)));
-        ready.push(Ready { stage, rows, tile: whole_tile, last, loads, out });
-    }
-
-    let tiles = rows.div_ceil(tile);
-    let parts = tiles.min(MOST_PARTS);
-    let failed: Mutex<Option<Result<StageFault>>> = Mutex::new(None);
-    parallel(parts, &|part| {
-        let tiles = tiles * part / parts..tiles * (part + 1) / parts;
-        if let Err(error) = run_tiles(&ready, tiles, tile, rows, &scratch) {
-            *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+impl Rows {
+    /// Makes a kernel of map-reduces over rows of these sizes ready.
+    pub(super) fn prepare(prepare: &mut Prepare<'_>, kernel: &Kernel, sizes: &[usize]) -> Rows {
+        let rows: usize = sizes.iter().product();
+        let programs: Vec<RowProgram> = kernel.stages.iter().map(|stage| row_program(stage, sizes.len())).collect();
+        let tile = tile_rows(&programs, rows);
+        // Where each node is that only this kernel needs.
+        let mut inside: Vec<(usize, Spot)> = Vec::new();
+        let mut scratch = 0;
+        let mut stages = Vec::with_capacity(programs.len());
+        for (stage, program) in kernel.stages.iter().zip(programs) {
+            let Work::MapReduce(work) = &stage.work else { unreachable!("only map-reduces run row by row") };
+            let spot = |prepare: &mut Prepare<'_>, node: &crate::graph::Node| {
+                let found = inside.iter().find(|(id, _)| *id == node.id());
+                found.map_or_else(|| Spot::Whole(prepare.read(node)), |&(_, spot)| spot)
+            };
+            let reads: Vec<Spot> = stage.reads.iter().map(|node| spot(prepare, node)).collect();
+            let size = work.dtype.size();
+            let out = if prepare.is_whole(&stage.node, kernel) {
+                Spot::Whole(prepare.make(&stage.node, None))
+            } else {
+                let start = scratch;
+                scratch += (tile * program.row_len() * size).next_multiple_of(ALIGN);
+                Spot::Scratch(start)
+            };
+            inside.push((stage.node.id(), out));
+            stages.push(RowStage {
+                tile: codegen::compile(&program.for_rows(tile)),
+                last: (rows % tile > 0).then(|| codegen::compile(&program.for_rows(rows % tile))),
+                rows: program,
+                loads: work.loads.iter().map(|load| reads[load.read]).collect(),
+                scalars: prepare.scalars(stage),
+                out,
+                size,
+                node: prepare.number(&stage.node),
+            });
         }
-    });
-    drop(ready);
-    if let Some(failure) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return failure.map(Err);
+        prepare.scratch = prepare.scratch.max(scratch);
+        Rows { stages, rows, tile }
     }
-    // SAFETY: all tiles have run, and together they write every row of every output.
-    Ok(Ok(outputs.into_iter().map(|(node, buffer)| (node, unsafe { buffer.freeze() })).collect()))
+
+    /// Runs all stages on all rows.
+    ///
+    /// # Safety
+    /// The space is bound to buffers as large as the plan says.
+    pub(super) unsafe fn run(&self, space: &Space) -> Result<(), Failure> {
+        let tiles = self.rows.div_ceil(self.tile);
+        let parts = tiles.min(MOST_PARTS);
+        if parts == 1 {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_tiles(0..tiles, space, 0) };
+        }
+        let failed = space.failures();
+        seated(space.threads(), parts, &|part, thread| {
+            let tiles = tiles * part / parts..tiles * (part + 1) / parts;
+            // SAFETY: the caller's promise; each part has rows of its own, and each thread its own scratch.
+            failed.note(unsafe { self.run_tiles(tiles, space, thread) });
+        });
+        failed.first()
+    }
+
+    /// Runs every stage on each tile of a range.
+    ///
+    /// # Safety
+    /// As for [`Rows::run`], and nobody else runs these tiles or uses this thread's scratch.
+    unsafe fn run_tiles(&self, tiles: Range<usize>, space: &Space, thread: usize) -> Result<(), Failure> {
+        let scratch = space.scratch(thread);
+        for index in tiles {
+            let row = index * self.tile;
+            let is_short = self.rows - row < self.tile;
+            for stage in &self.stages {
+                let loads = stage.loads.iter().enumerate().map(|(slot, spot)| match spot {
+                    Spot::Whole(value) => {
+                        let shift = stage.rows.shift(slot, row) * stage.rows.size_of_load(slot) as i64;
+                        space.pointer(*value).wrapping_offset(shift as isize).cast_const()
+                    }
+                    Spot::Scratch(start) => scratch.wrapping_add(*start).cast_const(),
+                });
+                let loads: SmallVec<[*const u8; 8]> = loads.collect();
+                let out = match stage.out {
+                    Spot::Whole(value) => {
+                        let shift = stage.rows.store_shift(row) * stage.size as i64;
+                        space.pointer(value).wrapping_offset(shift as isize)
+                    }
+                    Spot::Scratch(start) => scratch.wrapping_add(start),
+                };
+                let compiled = if is_short { stage.last.as_ref().unwrap_or(&stage.tile) } else { &stage.tile };
+                let call = Call { loads: &loads, scalars: space.scalars(&stage.scalars), out, origin: row };
+                // SAFETY: the loads' views stay within their buffers, of which the rows of this tile are read, or within the scratch
+                // rows that an earlier stage has just written; the output has room for the tile's rows, and no other part
+                // writes them.
+                unsafe { compiled.run_all(&call) }.map_err(|fault| Failure { fault, node: stage.node })?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn row_program(stage: &Stage, lead: usize) -> RowProgram {
@@ -121,45 +164,4 @@ fn tile_rows(programs: &[RowProgram], rows: usize) -> usize {
     // Large tensors are cut into enough tiles to keep several threads busy.
     let most = if rows * work > 4 * TILE { rows.div_ceil(16) } else { rows };
     (TILE / work).clamp(1, most.max(1))
-}
-
-/// Runs every stage on each tile of a range. An error is a fault of a stage, or memory that could not be had.
-fn run_tiles(
-    ready: &[Ready<'_>],
-    tiles: std::ops::Range<usize>,
-    tile: usize,
-    rows: usize,
-    scratch: &[(usize, crate::dtype::DType)],
-) -> Result<(), Result<StageFault>> {
-    let scratch = scratch.iter().map(|&(len, dtype)| Buffer::uninit("realize", dtype, len));
-    let mut scratch: Vec<BufferMut> = scratch.collect::<Result<_>>().map_err(Err)?;
-    let scratch: Vec<*mut u8> = scratch.iter_mut().map(BufferMut::as_mut_ptr).collect();
-    for index in tiles {
-        let row = index * tile;
-        let compiled = |stage: &Ready<'_>| -> *const Compiled {
-            if rows - row < tile { stage.last.as_ref().unwrap_or(&stage.tile) } else { &stage.tile }
-        };
-        for stage in ready {
-            let loads = stage.loads.iter().enumerate().map(|(slot, place)| match place {
-                Place::Whole(pointer) => {
-                    let size = stage.rows.size_of_load(slot) as i64;
-                    pointer.get().wrapping_offset((stage.rows.shift(slot, row) * size) as isize).cast_const()
-                }
-                Place::Scratch(which) => scratch[*which].cast_const(),
-            });
-            let loads: smallvec::SmallVec<[*const u8; 8]> = loads.collect();
-            let out = match stage.out {
-                Place::Whole(pointer) => {
-                    pointer.get().wrapping_add(row * stage.rows.row_len() * stage.stage.node.dtype().size())
-                }
-                Place::Scratch(which) => scratch[which],
-            };
-            // SAFETY: `compiled` points into `ready`. The loads' views stay within their buffers, of which the rows of this
-            // tile are read, or within the scratch rows that an earlier stage has just written; the output has room for
-            // the tile's rows, and no other part writes them.
-            let result: Result<(), Fault> = unsafe { (*compiled(stage)).run_all(&loads, out) };
-            result.map_err(|fault| Ok(StageFault { fault, node: stage.stage.node.clone() }))?;
-        }
-    }
-    Ok(())
 }

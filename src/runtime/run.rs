@@ -1,189 +1,249 @@
-//! Runs the kernels of a plan and hands the results to their nodes.
+//! Runs a prepared plan on the buffers of one request.
 
-use super::rows;
+use super::prepared::{Piece, Place, Prepared, Ready, Value};
 use super::structural;
 use super::threads::parallel;
-use crate::codegen;
-use crate::dtype::{DType, with_dtype};
-use crate::error::{Error, Result};
-use crate::graph::{Node, topological};
-use crate::lower;
-use crate::memory::Buffer;
-use crate::ops;
+use crate::codegen::Call;
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::memory::{Buffer, BufferMut};
 use crate::ops::vector::Fault;
-use crate::reference::{self, division_by_zero};
-use crate::schedule::{Kernel, MapReduce, Plan, Stage, Work};
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// The buffers of one run, each kept until its last reader is done.
-struct Live {
-    buffers: HashMap<usize, Buffer>,
-    readers: HashMap<usize, usize>,
+/// The memory of one run: an arena, and where every value is.
+pub(crate) struct Space {
+    arena: BufferMut,
+    pointers: SmallVec<[Pointer; 16]>,
+    scalars: SmallVec<[u64; 8]>,
+    /// Where the threads' scratch begins, and the bytes of each.
+    scratch_start: usize,
+    scratch: usize,
+    threads: usize,
 }
 
-impl Live {
-    fn get(&self, node: &Node) -> Buffer {
-        let buffer = self.buffers.get(&node.id()).cloned().or_else(|| node.buffer());
-        buffer.expect("a kernel's reads are made before it runs")
-    }
-
-    fn release(&mut self, node: &Node) {
-        if let Some(left) = self.readers.get_mut(&node.id()) {
-            *left -= 1;
-            if *left == 0 {
-                self.buffers.remove(&node.id());
-            }
-        }
-    }
+/// What a stage met, and the number of the node it was making.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) fault: Fault,
+    pub(crate) node: usize,
 }
 
-/// Runs every kernel. Nothing is left in the nodes unless all of them succeed.
-pub(super) fn run(plan: &Plan) -> Result<()> {
-    let mut live = Live { buffers: HashMap::new(), readers: plan.readers.clone() };
-    let mut kept = Vec::new();
-    for kernel in &plan.kernels {
-        let made = match &kernel.rows {
-            Some(sizes) => {
-                let whole = |node: &Node| is_whole(node, kernel, plan);
-                rows::run(kernel, sizes, whole, |node| live.get(node))?.map_err(|failed| failed.describe(kernel))?
-            }
-            None => {
-                let mut made = Vec::new();
-                for stage in &kernel.stages {
-                    let reads: Vec<Buffer> = stage.reads.iter().map(|node| live.get(node)).collect();
-                    made.push((stage.node.clone(), run_stage(stage, &reads)?));
-                }
-                made
-            }
-        };
-        for node in kernel.reads() {
-            live.release(node);
-        }
-        for (node, buffer) in made {
-            // What was asked for stays, and so does what will be read again: parameters, and what a gradient needs.
-            if plan.wanted.contains(&node.id()) || node.is_kept() {
-                kept.push((node.clone(), buffer.clone()));
-            }
-            if live.readers.get(&node.id()).is_some_and(|&left| left > 0) {
-                live.buffers.insert(node.id(), buffer);
-            }
-        }
-    }
-    for (node, buffer) in kept {
-        node.set_buffer(buffer);
-    }
-    Ok(())
-}
+/// The failures of parts that ran at the same time.
+pub(super) struct Failures(Mutex<Option<Failure>>);
 
-/// Whether a node's numbers are needed after its kernel is done.
-fn is_whole(node: &Node, kernel: &Kernel, plan: &Plan) -> bool {
-    let inside = kernel.reads().filter(|read| *read == node).count();
-    let readers = plan.readers.get(&node.id()).copied().unwrap_or(0);
-    readers > inside || plan.wanted.contains(&node.id()) || node.is_kept()
-}
-
-fn run_stage(stage: &Stage, reads: &[Buffer]) -> Result<Buffer> {
-    if stage.node.len() == 0 {
-        return with_dtype!(stage.node.dtype(), T => Buffer::from_slice::<T>("realize", &[]));
+impl Failures {
+    pub(super) fn note(&self, result: Result<(), Failure>) {
+        if let Err(failure) = result {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        }
     }
-    match &stage.work {
-        Work::MapReduce(map_reduce) => run_map_reduce(map_reduce, &stage.node, reads)?
-            .map_err(|fault| StageFault { fault, node: stage.node.clone() }.describe_among(&stage.reads)),
-        Work::Concat { parts, axis } => structural::concat(&stage.node, parts, *axis, reads),
-        Work::Gather { lookup, input, index, axis } => {
-            structural::gather(&stage.node, *lookup, input, index, *axis, reads)
-        }
-        Work::ScatterAdd { lookup, index, source, axis } => {
-            structural::scatter_add(&stage.node, *lookup, index, source, *axis, reads)
-        }
+
+    /// One of the failures, if there was any.
+    pub(super) fn first(self) -> Result<(), Failure> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }
 
-fn run_map_reduce(kernel: &MapReduce, node: &Node, reads: &[Buffer]) -> Result<Result<Buffer, Fault>> {
-    let mut out = Buffer::uninit("realize", kernel.dtype, node.len())?;
-    let compiled = codegen::compile(&lower::lower(kernel));
-    // Long reductions to few outputs leave partial results first.
-    let partial_words = compiled.partial_bytes().div_ceil(size_of::<u64>());
-    let mut partials = Buffer::uninit("realize", DType::U64, partial_words)?;
-    let target = Pointer(if partial_words > 0 { partials.as_mut_ptr() } else { out.as_mut_ptr() });
-    let loads = kernel.loads.iter().map(|operand| Pointer(reads[operand.read].as_ptr().cast_mut()));
-    let loads: Vec<Pointer> = loads.collect();
-    let fault: Mutex<Option<Fault>> = Mutex::new(None);
-    parallel(compiled.parts(), &|part| {
-        let loads: SmallVec<[*const u8; 8]> = loads.iter().map(|pointer| pointer.get().cast_const()).collect();
-        // SAFETY: the views of the loads stay within their buffers, which `reads` keeps alive; the target has an element for
-        // each index of the kernel's outer space (or is the partial results' own buffer); parts write disjoint ranges, and
-        // `parallel` joins before anything is read.
-        if let Err(met) = unsafe { compiled.run(part, &loads, target.get()) } {
-            *fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(met);
+impl Space {
+    /// Memory for runs of a plan.
+    pub(crate) fn new(prepared: &Prepared) -> Result<Space> {
+        let threads = super::threads();
+        let bytes = prepared.arena + prepared.scratch * threads;
+        Ok(Space {
+            arena: Buffer::uninit("realize", DType::U8, bytes)?,
+            pointers: SmallVec::new(),
+            scalars: SmallVec::new(),
+            scratch_start: prepared.arena,
+            scratch: prepared.scratch,
+            threads,
+        })
+    }
+
+    /// Whether there is scratch for every thread there may be now.
+    pub(crate) fn suits_threads(&self) -> bool {
+        super::threads() <= self.threads
+    }
+
+    /// Tells where the values of a run are: `given` finds those of nodes that have their numbers, by the node's number,
+    /// `made` are the buffers the run fills, and `scalar` finds the bits of a constant.
+    pub(crate) fn bind(
+        &mut self,
+        prepared: &Prepared,
+        mut given: impl FnMut(usize) -> Result<*const u8>,
+        made: impl Fn(usize) -> *mut u8,
+        scalar: impl Fn(usize) -> u64,
+    ) -> Result<()> {
+        self.pointers.clear();
+        self.scalars.clear();
+        let arena = self.arena.as_mut_ptr();
+        for place in &prepared.places {
+            self.pointers.push(Pointer(match *place {
+                Place::Given(node) => given(node)?.cast_mut(),
+                Place::Made(which) => made(which),
+                Place::Arena(offset) => arena.wrapping_add(offset),
+            }));
         }
-    });
-    if let Some(fault) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Ok(Err(fault));
+        self.scalars.extend(prepared.scalars.iter().map(|&node| scalar(node)));
+        Ok(())
     }
-    if partial_words > 0 {
-        // SAFETY: all parts have run with this buffer, and `out` has room for the output.
-        unsafe { compiled.finish(partials.as_mut_ptr(), out.as_mut_ptr()) };
+
+    /// Tells where one value is.
+    pub(super) fn set(&mut self, value: Value, pointer: *mut u8) {
+        self.pointers[value as usize] = Pointer(pointer);
     }
-    // SAFETY: every part has run, so every element is written.
-    Ok(Ok(unsafe { out.freeze() }))
+
+    pub(super) fn pointer(&self, value: Value) -> *mut u8 {
+        self.pointers[value as usize].0
+    }
+
+    pub(super) fn scalars(&self, range: &Range<usize>) -> &[u64] {
+        &self.scalars[range.clone()]
+    }
+
+    /// The start of a thread's scratch.
+    pub(super) fn scratch(&self, thread: usize) -> *mut u8 {
+        debug_assert!(thread < self.threads);
+        self.arena.as_ptr().cast_mut().wrapping_add(self.scratch_start + thread * self.scratch)
+    }
+
+    /// How many threads have scratch.
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    pub(super) fn failures(&self) -> Failures {
+        Failures(Mutex::new(None))
+    }
 }
 
 /// A pointer that may go to another thread; whoever uses it says why that is sound.
 #[derive(Clone, Copy)]
-pub(super) struct Pointer(pub(super) *mut u8);
+struct Pointer(*mut u8);
 
-impl Pointer {
-    pub(super) fn get(self) -> *mut u8 {
-        self.0
-    }
-}
-
-// SAFETY: a pointer is only a number until it is used, and its uses above say why they are sound.
+// SAFETY: a pointer is only a number until it is used, and its uses say why they are sound.
 unsafe impl Send for Pointer {}
 // SAFETY: as above.
 unsafe impl Sync for Pointer {}
 
-/// What a stage met, and the node it was making.
-pub(super) struct StageFault {
-    pub(super) fault: Fault,
-    pub(super) node: Node,
-}
-
-impl StageFault {
-    /// The error, at the line of the op that met it.
-    fn describe(&self, kernel: &Kernel) -> Error {
-        let stage = kernel.stages.iter().find(|stage| stage.node == self.node);
-        self.describe_among(stage.map_or(&[], |stage| &stage.reads))
-    }
-
-    fn describe_among(&self, reads: &[Node]) -> Error {
-        match self.fault {
-            Fault::DivideByZero => {
-                let (op, node) = failed_division(&self.node, reads).unwrap_or(("idiv", self.node.clone()));
-                division_by_zero(op, &node)
+impl Prepared {
+    /// Runs every kernel.
+    ///
+    /// # Safety
+    /// The space is bound to this plan: what is given has the dtypes, the lengths and the numbers that the plan was made for,
+    /// and stays; what is made has room.
+    pub(crate) unsafe fn run(&self, space: &Space) -> Result<(), Stop> {
+        for kernel in &self.kernels {
+            // SAFETY: the caller's promise; kernels run one after the other, so what one reads has been made.
+            unsafe {
+                match kernel {
+                    Ready::Apart(pieces) => run_apart(pieces, space)?,
+                    Ready::Siblings(pieces) => run_siblings(pieces, space)?,
+                    Ready::Rows(rows) => rows.run(space)?,
+                    Ready::Moves(moves) => structural::run(moves, space)?,
+                }
             }
         }
+        Ok(())
     }
 }
 
-/// The first division on the way to a node with a zero among its divisors. Only asked once something went wrong.
-fn failed_division(node: &Node, reads: &[Node]) -> Option<(&'static str, Node)> {
-    let inside = |node: &Node| if reads.contains(node) { SmallVec::new() } else { node.inputs() };
-    let mut divisions: Vec<(&'static str, Node)> = topological(std::slice::from_ref(node), inside)
-        .into_iter()
-        .filter(|node| !reads.contains(node))
-        .map(|node| (node.with_op(|op| op.name()), node))
-        .filter(|(name, _)| [ops::IDIV.name, ops::REM.name].contains(name))
-        .collect();
-    if divisions.len() == 1 {
-        return divisions.pop();
+/// Why a run stopped.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// A stage met something: a division by zero.
+    Failure(Failure),
+    /// An index that names no place: the number of the node, the index and the size of the axis.
+    OutOfRange { node: usize, at: i64, size: usize },
+    /// There was no memory.
+    Error(crate::error::Error),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Stop {
+        Stop::Failure(failure)
     }
-    let has_zero = |node: &Node| {
-        let divisors = node.inputs().get(1).map(reference::evaluate);
-        divisors.is_some_and(|values| values.is_ok_and(|values| values.iter().any(|value| value.to_f64() == 0.0)))
-    };
-    divisions.into_iter().find(|(_, node)| has_zero(node))
+}
+
+/// Stages that do not need each other: the parts of all are one list.
+///
+/// # Safety
+/// As for [`Prepared::run`].
+unsafe fn run_apart(pieces: &[Piece], space: &Space) -> Result<(), Failure> {
+    if let [piece] = pieces
+        && piece.compiled.parts() == 1
+    {
+        // SAFETY: the caller's promise.
+        unsafe { piece.run(0, space)? };
+    } else {
+        let total = pieces.iter().map(|piece| piece.compiled.parts()).sum();
+        let failed = space.failures();
+        parallel(total, &|part| {
+            let mut part = part;
+            for piece in pieces {
+                let parts = piece.compiled.parts();
+                if part < parts {
+                    // SAFETY: the caller's promise; parts of one stage write apart from each other, and so do the stages.
+                    return failed.note(unsafe { piece.run(part, space) });
+                }
+                part -= parts;
+            }
+        });
+        failed.first()?;
+    }
+    // SAFETY: all parts have run.
+    pieces.iter().for_each(|piece| unsafe { piece.finish(space) });
+    Ok(())
+}
+
+/// Stages that read the same numbers: what the part of one has read is in the cache for the same part of the next.
+///
+/// # Safety
+/// As for [`Prepared::run`].
+unsafe fn run_siblings(pieces: &[Piece], space: &Space) -> Result<(), Failure> {
+    let parts = pieces.iter().map(|piece| piece.compiled.parts()).max().unwrap_or(0);
+    let failed = space.failures();
+    parallel(parts, &|part| {
+        for piece in pieces {
+            let own = piece.compiled.parts();
+            for part in own * part / parts..own * (part + 1) / parts {
+                // SAFETY: the caller's promise; every part of every stage is run once.
+                failed.note(unsafe { piece.run(part, space) });
+            }
+        }
+    });
+    failed.first()?;
+    // SAFETY: all parts have run.
+    pieces.iter().for_each(|piece| unsafe { piece.finish(space) });
+    Ok(())
+}
+
+impl Piece {
+    /// The first element that is written, of the output itself.
+    fn output(&self, space: &Space) -> *mut u8 {
+        space.pointer(self.out).wrapping_add(self.skip)
+    }
+
+    /// # Safety
+    /// As for [`Prepared::run`]; no other thread runs this part.
+    unsafe fn run(&self, part: usize, space: &Space) -> Result<(), Failure> {
+        let loads: SmallVec<[*const u8; 8]> = self.loads.iter().map(|&load| space.pointer(load).cast_const()).collect();
+        let out = self.partials.map_or_else(|| self.output(space), |partials| space.pointer(partials));
+        let call = Call { loads: &loads, scalars: space.scalars(&self.scalars), out, origin: 0 };
+        // SAFETY: the views of the loads stay within their buffers; the output has an element for each index of the
+        // stage's outer space (or is the partial results' own memory); parts write disjoint ranges.
+        unsafe { self.compiled.run(part, &call) }.map_err(|fault| Failure { fault, node: self.node })
+    }
+
+    /// Combines partial results, if there are any.
+    ///
+    /// # Safety
+    /// As for [`Prepared::run`]; all parts have run.
+    unsafe fn finish(&self, space: &Space) {
+        if let Some(partials) = self.partials {
+            // SAFETY: all parts have run with these partial results, and there is room for the output.
+            unsafe { self.compiled.finish(space.pointer(partials), self.output(space)) };
+        }
+    }
 }

@@ -1,91 +1,100 @@
 //! Kernels that only move elements: concat, gather, scatter.
 
+use super::prepared::Moves;
+use super::run::{Space, Stop};
 use super::threads::parallel;
 use crate::dtype::{DType, NumericDType, TensorDType, bf16, f16, with_dtype};
-use crate::error::Result;
-use crate::graph::{Lookup, Node};
-use crate::memory::{Buffer, no_memory};
-use crate::reference::index_out_of_range;
-use crate::schedule::Operand;
+use crate::graph::Lookup;
+use crate::memory::no_memory;
+use crate::schedule::{Operand, Work};
 use crate::shape::{Read, Shape, View, index_to_position, len_of, row_major_strides};
 use std::sync::PoisonError;
 
-/// The parts one after the other along an axis.
-pub(super) fn concat(node: &Node, parts: &[Operand], axis: usize, reads: &[Buffer]) -> Result<Buffer> {
-    with_dtype!(node.dtype(), T => concat_typed::<T>(node, parts, axis, reads))
+/// Runs a stage that moves elements.
+///
+/// # Safety
+/// The space is bound to buffers as the plan says, and what the stage reads has been made.
+pub(super) unsafe fn run(moves: &Moves, space: &Space) -> Result<(), Stop> {
+    match &moves.work {
+        Work::Concat { parts, axis } => with_dtype!(moves.dtype, T => {
+            // SAFETY: the caller's promise.
+            let (parts, out) = unsafe { (Elements::<T>::all(parts, moves, space), output::<T>(moves, space)) };
+            concat(&parts, *axis, &moves.shape, out);
+            Ok(())
+        }),
+        Work::Gather { lookup, input, index, axis } => with_dtype!(moves.dtype, T => {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let (input, index) = (Elements::<T>::new(input, moves, space), Elements::new(index, moves, space));
+                gather(moves, *lookup, &input, &index, *axis, output::<T>(moves, space))
+            }
+        }),
+        // SAFETY: the caller's promise.
+        Work::ScatterAdd { lookup, index, source, axis } => unsafe {
+            scatter_add(moves, *lookup, &Elements::new(index, moves, space), source, *axis, space)
+        },
+        Work::MapReduce(_) => unreachable!("a map-reduce is compiled"),
+    }
 }
 
-fn concat_typed<T: TensorDType>(node: &Node, parts: &[Operand], axis: usize, reads: &[Buffer]) -> Result<Buffer> {
-    let before: usize = node.shape()[..axis].iter().product();
-    let mut values: Vec<T> = reserved("concat", node.len())?;
-    let mut readers = Vec::with_capacity(parts.len());
-    for part in parts {
-        readers.push((Elements::<T>::new(part, reads)?, part.view.shape()));
-    }
+/// The elements that are to be written. Any bytes are values of these types, but for bools, of which none is read.
+///
+/// # Safety
+/// The space is bound, and nobody else uses the output.
+unsafe fn output<T: TensorDType>(moves: &Moves, space: &Space) -> *mut T {
+    debug_assert_eq!(T::DTYPE, moves.dtype);
+    space.pointer(moves.out).cast()
+}
+
+/// The parts one after the other along an axis.
+fn concat<T: TensorDType>(parts: &[Elements<'_, T>], axis: usize, shape: &[usize], out: *mut T) {
+    let before: usize = shape[..axis].iter().product();
+    let mut written = 0;
     for block in 0..before {
-        for (elements, shape) in &readers {
-            let len: usize = shape[axis..].iter().product();
-            elements.extend(&mut values, block * len, len);
+        for part in parts {
+            let len: usize = part.view.shape()[axis..].iter().product();
+            // SAFETY: together the parts have as many elements as the output.
+            part.each(block * len, len, |k, value| unsafe { out.add(written + k).write(value) });
+            written += len;
         }
     }
-    Buffer::from_vec("concat", values)
 }
 
 /// `out[.., j, ..] = input[.., index[.., j, ..], ..]`.
-pub(super) fn gather(
-    node: &Node,
+fn gather<T: TensorDType>(
+    moves: &Moves,
     lookup: Lookup,
-    input: &Operand,
-    index: &Operand,
+    input: &Elements<'_, T>,
+    index: &Elements<'_, i64>,
     axis: usize,
-    reads: &[Buffer],
-) -> Result<Buffer> {
-    with_dtype!(node.dtype(), T => gather_typed::<T>(node, lookup, input, index, axis, reads))
-}
-
-fn gather_typed<T: TensorDType>(
-    node: &Node,
-    lookup: Lookup,
-    input: &Operand,
-    index: &Operand,
-    axis: usize,
-    reads: &[Buffer],
-) -> Result<Buffer> {
-    let input_shape = input.view.shape();
-    let size = input_shape[axis];
-    let input = Elements::<T>::new(input, reads)?;
-    let index = Elements::<i64>::new(index, reads)?;
-    let len = node.len();
+    out: *mut T,
+) -> Result<(), Stop> {
+    let size = input.view.shape()[axis];
+    let len = len_of(&moves.shape);
     let wrong: std::sync::Mutex<Option<(usize, i64)>> = std::sync::Mutex::new(None);
-    let out = Buffer::build::<T>("gather", len, |out| {
-        let slots = Slots(out.as_mut_ptr());
-        parallel(len.div_ceil(PART).max(1), &|part| {
-            let range = part * PART..((part + 1) * PART).min(len);
-            let mut odometer = Odometer::new(node.shape(), range.start);
-            for k in range {
-                let at = index.get(&odometer.index, k);
-                let Some(place) = lookup.place(at, size) else {
-                    // Of several the first in order is named, whichever thread came first.
-                    let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                    *wrong = Some(wrong.map_or((k, at), |other| other.min((k, at))));
-                    return;
-                };
-                let kept = std::mem::replace(&mut odometer.index[axis], place);
-                let value = input.at(&odometer.index);
-                odometer.index[axis] = kept;
-                // SAFETY: k < len, each k belongs to one part, and `parallel` joins before `out` is used again.
-                unsafe { slots.get().add(k).write(value) };
-                odometer.advance();
-            }
-        });
-        Ok(())
-    })?;
-    match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        None => Ok(out),
-        Some((_, at)) => {
-            let inputs = node.inputs();
-            Err(index_out_of_range(lookup, at, size, node, &inputs.iter().collect::<Vec<_>>()))
+    let slots = Slots(out);
+    parallel(len.div_ceil(PART).max(1), &|part| {
+        let range = part * PART..((part + 1) * PART).min(len);
+        let mut odometer = Odometer::new(&moves.shape, range.start);
+        for k in range {
+            let at = index.get(&odometer.index, k);
+            let Some(place) = lookup.place(at, size) else {
+                // Of several the first in order is named, whichever thread came first.
+                let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                *wrong = Some(wrong.map_or((k, at), |other| other.min((k, at))));
+                return;
+            };
+            let kept = std::mem::replace(&mut odometer.index[axis], place);
+            let value = input.at(&odometer.index);
+            odometer.index[axis] = kept;
+            // SAFETY: k < len, each k belongs to one part, and `parallel` joins before the output is read.
+            unsafe { slots.get().add(k).write(value) };
+            odometer.advance();
         }
+    });
+    match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        None => Ok(()),
+        Some((_, at)) => Err(Stop::OutOfRange { node: moves.node, at, size }),
     }
 }
 
@@ -93,28 +102,38 @@ fn gather_typed<T: TensorDType>(
 const PART: usize = 1 << 14;
 
 /// Zeros, with `source` added at `index`. One thread, in order: the same sum every time.
-pub(super) fn scatter_add(
-    node: &Node,
+///
+/// # Safety
+/// As for [`run`].
+unsafe fn scatter_add(
+    moves: &Moves,
     lookup: Lookup,
-    index: &Operand,
+    index: &Elements<'_, i64>,
     source: &Operand,
     axis: usize,
-    reads: &[Buffer],
-) -> Result<Buffer> {
-    match node.dtype() {
+    space: &Space,
+) -> Result<(), Stop> {
+    macro_rules! add {
+        ($value:ty, $total:ty) => {{
+            // SAFETY: the caller's promise.
+            let (source, out) = unsafe { (Elements::<$value>::new(source, moves, space), output(moves, space)) };
+            scatter_add_as::<$value, $total>(moves, lookup, index, &source, axis, out)
+        }};
+    }
+    match moves.dtype {
         // Sixteen-bit floats are added in 32 bits and rounded once.
-        DType::F16 => scatter_add_as::<f16, f32>(node, lookup, index, source, axis, reads),
-        DType::BF16 => scatter_add_as::<bf16, f32>(node, lookup, index, source, axis, reads),
-        DType::F32 => scatter_add_as::<f32, f32>(node, lookup, index, source, axis, reads),
-        DType::F64 => scatter_add_as::<f64, f64>(node, lookup, index, source, axis, reads),
-        DType::I8 => scatter_add_as::<i8, i8>(node, lookup, index, source, axis, reads),
-        DType::I16 => scatter_add_as::<i16, i16>(node, lookup, index, source, axis, reads),
-        DType::I32 => scatter_add_as::<i32, i32>(node, lookup, index, source, axis, reads),
-        DType::I64 => scatter_add_as::<i64, i64>(node, lookup, index, source, axis, reads),
-        DType::U8 => scatter_add_as::<u8, u8>(node, lookup, index, source, axis, reads),
-        DType::U16 => scatter_add_as::<u16, u16>(node, lookup, index, source, axis, reads),
-        DType::U32 => scatter_add_as::<u32, u32>(node, lookup, index, source, axis, reads),
-        DType::U64 => scatter_add_as::<u64, u64>(node, lookup, index, source, axis, reads),
+        DType::F16 => add!(f16, f32),
+        DType::BF16 => add!(bf16, f32),
+        DType::F32 => add!(f32, f32),
+        DType::F64 => add!(f64, f64),
+        DType::I8 => add!(i8, i8),
+        DType::I16 => add!(i16, i16),
+        DType::I32 => add!(i32, i32),
+        DType::I64 => add!(i64, i64),
+        DType::U8 => add!(u8, u8),
+        DType::U16 => add!(u16, u16),
+        DType::U32 => add!(u32, u32),
+        DType::U64 => add!(u64, u64),
         DType::Bool => unreachable!("a sum of bools is refused when it is asked for"),
     }
 }
@@ -156,38 +175,34 @@ totals! {
 }
 
 fn scatter_add_as<T: TensorDType, S: Total<T>>(
-    node: &Node,
+    moves: &Moves,
     lookup: Lookup,
-    index: &Operand,
-    source: &Operand,
+    index: &Elements<'_, i64>,
+    source: &Elements<'_, T>,
     axis: usize,
-    reads: &[Buffer],
-) -> Result<Buffer> {
-    let size = node.shape()[axis];
+    out: *mut T,
+) -> Result<(), Stop> {
+    let (size, len) = (moves.shape[axis], len_of(&moves.shape));
     let shape = source.view.shape();
-    let index = Elements::<i64>::new(index, reads)?;
-    let source = Elements::<T>::new(source, reads)?;
-    let mut totals: Vec<S> = reserved("scatter_add", node.len())?;
-    totals.resize(node.len(), S::ZERO);
-    let strides = row_major_strides(node.shape());
+    let mut totals: Vec<S> = Vec::new();
+    totals.try_reserve_exact(len).map_err(|_| Stop::Error(no_memory("scatter_add", S::DTYPE, len)))?;
+    totals.resize(len, S::ZERO);
+    let strides = row_major_strides(&moves.shape);
     let mut odometer = Odometer::new(&shape, 0);
     for k in 0..len_of(&shape) {
         let at = index.get(&odometer.index, k);
-        let place = lookup.place(at, size).ok_or_else(|| index_out_of_range(lookup, at, size, node, &[]))?;
+        let place = lookup.place(at, size).ok_or(Stop::OutOfRange { node: moves.node, at, size })?;
         let kept = std::mem::replace(&mut odometer.index[axis], place);
         let total = &mut totals[index_to_position(&odometer.index, &strides) as usize];
         odometer.index[axis] = kept;
         *total = total.plus(source.get(&odometer.index, k));
         odometer.advance();
     }
-    Buffer::from_vec("scatter_add", totals.into_iter().map(S::settle).collect())
-}
-
-/// An empty vector with room for `len` elements, or an error.
-fn reserved<T: TensorDType>(op: &str, len: usize) -> Result<Vec<T>> {
-    let mut values = Vec::new();
-    values.try_reserve_exact(len).map_err(|_| no_memory(op, T::DTYPE, len))?;
-    Ok(values)
+    for (k, total) in totals.into_iter().enumerate() {
+        // SAFETY: the output has as many elements.
+        unsafe { out.add(k).write(total.settle()) };
+    }
+    Ok(())
 }
 
 /// A typed operand: its buffer's elements and the way to them.
@@ -201,13 +216,25 @@ struct Elements<'a, T> {
 }
 
 impl<'a, T: TensorDType> Elements<'a, T> {
-    fn new(operand: &'a Operand, reads: &'a [Buffer]) -> Result<Elements<'a, T>> {
-        let values = reads[operand.read].try_as_slice::<T>("realize")?;
+    /// # Safety
+    /// The space is bound, and the operand has been made.
+    unsafe fn new(operand: &'a Operand, moves: &Moves, space: &'a Space) -> Elements<'a, T> {
+        let (value, dtype, len) = moves.reads[operand.read];
+        assert_eq!(dtype, T::DTYPE, "an operand is read as what it is");
+        // SAFETY: the caller's promise: there are `len` values of the dtype, aligned, and nobody writes them now.
+        let values = unsafe { std::slice::from_raw_parts(space.pointer(value).cast_const().cast::<T>(), len) };
         let linear = match &operand.view {
             View::Linear { offset, strides, .. } => Some((*offset, &strides[..])),
             View::IndexExpr { .. } | View::Padded { .. } | View::Masked { .. } => None,
         };
-        Ok(Elements { values, view: &operand.view, linear, dense: operand.view.is_contiguous() })
+        Elements { values, view: &operand.view, linear, dense: operand.view.is_contiguous() }
+    }
+
+    /// # Safety
+    /// As for [`Elements::new`].
+    unsafe fn all(operands: &'a [Operand], moves: &Moves, space: &'a Space) -> Vec<Elements<'a, T>> {
+        // SAFETY: the caller's promise.
+        operands.iter().map(|operand| unsafe { Elements::new(operand, moves, space) }).collect()
     }
 
     /// The element at an index that is element `k` in row-major order.
@@ -226,15 +253,15 @@ impl<'a, T: TensorDType> Elements<'a, T> {
         }
     }
 
-    /// Appends `len` elements from the `start`-th on.
-    fn extend(&self, out: &mut Vec<T>, start: usize, len: usize) {
+    /// Calls `f` with the number and the value of `len` elements from the `start`-th on.
+    fn each(&self, start: usize, len: usize, mut f: impl FnMut(usize, T)) {
         if self.dense {
-            out.extend_from_slice(&self.values[start..start + len]);
+            self.values[start..start + len].iter().enumerate().for_each(|(k, &value)| f(k, value));
             return;
         }
         let mut odometer = Odometer::new(&self.view.shape(), start);
-        for _ in 0..len {
-            out.push(self.at(&odometer.index));
+        for k in 0..len {
+            f(k, self.at(&odometer.index));
             odometer.advance();
         }
     }

@@ -9,7 +9,7 @@
 //! threads: then results are the same bits for any number of threads.
 
 use std::any::Any;
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
@@ -73,6 +73,21 @@ pub(crate) fn parallel(parts: usize, f: &(dyn Fn(usize) + Sync)) {
         return (0..parts).for_each(f);
     }
     POOL.run(threads(), parts, f);
+}
+
+/// As [`parallel`], on at most `most` threads. Each call of `f` is told the seat of its thread, below `most`: no two calls that run at the
+/// same time have the same, so a seat may have memory of its own.
+pub(crate) fn seated(most: usize, parts: usize, f: &(dyn Fn(usize, usize) + Sync)) {
+    let threads = threads().min(most);
+    let in_order = parts <= 1 || threads <= 1 || !POOL.offer(threads, parts, &|part| f(part, SEAT.get()));
+    if in_order {
+        (0..parts).for_each(|part| f(part, 0));
+    }
+}
+
+thread_local! {
+    /// A worker's seat; everyone else, who can only be the caller of a job, sits at 0.
+    static SEAT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Something on cache lines of its own: what one thread writes does not slow the readers of its neighbour.
@@ -143,13 +158,20 @@ impl Pool {
         }
     }
 
-    /// Runs all parts on up to `threads` threads, the calling one included.
+    /// Runs all parts on up to `threads` threads, the calling one included; on that alone if another job is on.
     fn run(&'static self, threads: usize, parts: usize, f: &(dyn Fn(usize) + Sync)) {
+        if !self.offer(threads, parts, f) {
+            (0..parts).for_each(f);
+        }
+    }
+
+    /// Runs all parts on up to `threads` threads, the calling one included; `false` if another job is on, and nothing was run.
+    fn offer(&'static self, threads: usize, parts: usize, f: &(dyn Fn(usize) + Sync)) -> bool {
         let mut workers = match self.workers.try_lock() {
             Ok(workers) => workers,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             // Another job is on: perhaps the very one this call comes from, so waiting for it could take for ever.
-            Err(TryLockError::WouldBlock) => return (0..parts).for_each(f),
+            Err(TryLockError::WouldBlock) => return false,
         };
         let stride = parts.div_ceil(MOST_CLAIMS);
         let claims = parts.div_ceil(stride);
@@ -183,6 +205,7 @@ impl Pool {
         if let Some((_, payload)) = panic {
             resume_unwind(payload);
         }
+        true
     }
 
     /// Starts one more worker.
@@ -196,6 +219,7 @@ impl Pool {
 
     /// A worker's life: wait for a job, take what is left of it, and again.
     fn work(&self, number: usize, parked: &AtomicBool) {
+        SEAT.set(number + 1);
         let mut seen = 0;
         loop {
             let is_new = || job_number(self.word.0.load(SeqCst)) != seen;

@@ -13,6 +13,11 @@ pub(crate) enum Step {
         dtype: DType,
     },
     Const(Literal),
+    /// The constant `slot` of the stage, which is told when the kernel is run.
+    Scalar {
+        slot: usize,
+        dtype: DType,
+    },
     /// The element's place in the expression's space, row-major.
     Position,
     /// Random bits for the element's place.

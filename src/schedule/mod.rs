@@ -5,8 +5,10 @@
 //! decided when the op was called, see [`Node::joins`]) unless that would compute it twice.
 
 mod expression;
+mod fingerprint;
 mod group;
 mod plan;
+mod request;
 mod rows;
 mod snapshot;
 
@@ -14,16 +16,15 @@ mod snapshot;
 mod tests;
 
 pub(crate) use expression::{Expression, Step};
-pub(crate) use plan::{Kernel, MapReduce, Operand, Plan, Stage, Work};
+pub(crate) use fingerprint::Fingerprint;
+pub(crate) use plan::{Form, Kernel, MapReduce, Operand, Plan, Stage, Work};
+pub(crate) use request::Request;
 
+#[cfg(test)]
 use crate::graph::Node;
-use snapshot::Snapshot;
 
 /// The kernels that compute `wanted`. None of `wanted` is a view, and none is realized.
+#[cfg(test)]
 pub(crate) fn plan(wanted: &[Node]) -> Plan {
-    let snapshot = Snapshot::take(wanted);
-    let stored = group::stored(&snapshot, wanted);
-    let to_make = snapshot.order.iter().filter(|node| stored.contains(&node.id()));
-    let stages = to_make.map(|node| plan::stage(node, &snapshot, &stored)).collect();
-    Plan::new(rows::kernels(stages), wanted)
+    Request::new(wanted.to_vec()).plan()
 }

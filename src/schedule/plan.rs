@@ -1,8 +1,9 @@
 //! A plan: kernels in running order, and what each reads.
 
 use super::expression::{Expression, Step};
+use super::fingerprint::is_structural;
 use super::snapshot::Snapshot;
-use crate::dtype::DType;
+use crate::dtype::{DType, Literal};
 use crate::graph::{Lookup, Node, Op, ReduceKind};
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
@@ -11,17 +12,27 @@ use std::collections::{HashMap, HashSet};
 /// Kernels in running order.
 pub(crate) struct Plan {
     pub(crate) kernels: Vec<Kernel>,
-    /// How many stages read each node's numbers.
-    pub(crate) readers: HashMap<usize, usize>,
     /// The ids of the nodes that were asked for.
     pub(crate) wanted: HashSet<usize>,
 }
 
-/// Stages under one outer loop.
+/// Stages that run together.
 pub(crate) struct Kernel {
     pub(crate) stages: Vec<Stage>,
-    /// The sizes of the leading axes that all stages share, and over which they run row by row; `None` for a single stage.
-    pub(crate) rows: Option<Shape>,
+    pub(crate) form: Form,
+    /// Small stages that run when all others are done, and read what those made: the mean of the rows' losses.
+    pub(crate) after: Vec<Stage>,
+}
+
+/// How the stages of a kernel run together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One after the other: a single stage, or several that write parts of one node.
+    Alone,
+    /// Row by row under one outer loop over leading axes of these sizes, which all stages share.
+    Rows(Shape),
+    /// Part by part: the stages have the same space and the same reduced axes, and read the same numbers.
+    Siblings,
 }
 
 /// One piece of work that makes one node's numbers.
@@ -30,10 +41,24 @@ pub(crate) struct Stage {
     pub(crate) node: Node,
     /// What is read, each once.
     pub(crate) reads: Vec<Node>,
+    /// The constants that are told when the kernel is run, by the slots of `Step::Scalar`.
+    pub(crate) scalars: Vec<Node>,
     pub(crate) work: Work,
+    /// Which part of the node's numbers this stage writes; `None` for all of them.
+    pub(crate) region: Option<Region>,
+}
+
+/// A part of a dense tensor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    /// The place of its first element.
+    pub(crate) offset: usize,
+    /// The strides of its axes.
+    pub(crate) strides: SmallVec<[i64; 6]>,
 }
 
 /// What is done.
+#[derive(Clone)]
 pub(crate) enum Work {
     MapReduce(MapReduce),
     /// The reads one after the other along an axis.
@@ -56,6 +81,7 @@ pub(crate) enum Work {
 }
 
 /// An expression over a space, optionally reduced.
+#[derive(Clone)]
 pub(crate) struct MapReduce {
     pub(crate) space: Shape,
     pub(crate) loads: Vec<Operand>,
@@ -76,18 +102,19 @@ pub(crate) struct Operand {
 
 impl Plan {
     pub(super) fn new(kernels: Vec<Kernel>, wanted: &[Node]) -> Plan {
-        let mut readers = HashMap::new();
-        for read in kernels.iter().flat_map(Kernel::reads) {
-            *readers.entry(read.id()).or_insert(0) += 1;
-        }
-        Plan { kernels, readers, wanted: wanted.iter().map(Node::id).collect() }
+        Plan { kernels, wanted: wanted.iter().map(Node::id).collect() }
     }
 }
 
 impl Kernel {
     /// Everything the stages read, in order.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Node> {
-        self.stages.iter().flat_map(|stage| &stage.reads)
+        self.all_stages().flat_map(|stage| &stage.reads)
+    }
+
+    /// The stages, and those that come after.
+    pub(crate) fn all_stages(&self) -> impl Iterator<Item = &Stage> {
+        self.stages.iter().chain(&self.after)
     }
 }
 
@@ -120,7 +147,7 @@ pub(super) fn stage(node: &Node, snapshot: &Snapshot, stored: &HashSet<usize>) -
             unreachable!("{} has its numbers, or is no work", op.name())
         }
     };
-    Stage { node: node.clone(), reads: reads.nodes, work }
+    Stage { node: node.clone(), reads: reads.nodes, scalars: reads.scalars, work, region: None }
 }
 
 /// What one stage reads.
@@ -128,9 +155,23 @@ pub(super) fn stage(node: &Node, snapshot: &Snapshot, stored: &HashSet<usize>) -
 struct Reads {
     nodes: Vec<Node>,
     places: HashMap<usize, usize>,
+    scalars: Vec<Node>,
 }
 
 impl Reads {
+    /// A constant: as it is, or told when the kernel is run.
+    fn constant(&mut self, node: &Node, value: Literal) -> Step {
+        if is_structural(value) {
+            return Step::Const(value);
+        }
+        let known = self.scalars.iter().position(|scalar| scalar == node);
+        let slot = known.unwrap_or_else(|| {
+            self.scalars.push(node.clone());
+            self.scalars.len() - 1
+        });
+        Step::Scalar { slot, dtype: value.dtype() }
+    }
+
     fn operand(&mut self, node: &Node) -> Operand {
         let (base, view) = node.base_and_view();
         let read = *self.places.entry(base.id()).or_insert_with(|| {
@@ -183,13 +224,13 @@ impl Builder<'_> {
             let in_memory = snapshot.has_numbers(&current)
                 || snapshot.is_view(&current)
                 || (self.stored.contains(&current.id()) && current != *self.node);
-            let step = if let Some(value) = snapshot.viewed_constant(&current) {
-                Step::Const(value)
+            let step = if let Some((constant, value)) = snapshot.viewed_constant(&current) {
+                self.reads.constant(constant, value)
             } else if in_memory {
                 loads.push(self.reads.operand(&current));
                 Step::Load { slot: loads.len() - 1, dtype: current.dtype() }
             } else if operands_done || snapshot.inputs(&current).is_empty() {
-                step(&current, snapshot.op(&current), &names)
+                step(&current, snapshot.op(&current), &names, self.reads)
             } else {
                 let inputs = snapshot.inputs(&current);
                 stack.push((current, true));
@@ -205,9 +246,9 @@ impl Builder<'_> {
 }
 
 /// The step of one elementwise node.
-fn step(node: &Node, op: &Op, names: &HashMap<usize, usize>) -> Step {
+fn step(node: &Node, op: &Op, names: &HashMap<usize, usize>, reads: &mut Reads) -> Step {
     match op {
-        Op::ConstFill(value) => Step::Const(*value),
+        Op::ConstFill(value) => reads.constant(node, *value),
         Op::Arange => Step::Position,
         Op::Rand { seed, stream, word } => Step::Rand { seed: *seed, stream: *stream, word: *word },
         Op::Map { primitive, inputs } => Step::Map {

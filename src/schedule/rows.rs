@@ -5,7 +5,7 @@
 //! the normalisations and their gradients become one kernel each this way.
 
 use super::expression::Step;
-use super::plan::{Kernel, MapReduce, Operand, Stage, Work};
+use super::plan::{Form, Kernel, MapReduce, Operand, Stage, Work};
 use crate::shape::{Position, Shape};
 use std::collections::HashMap;
 
@@ -83,11 +83,11 @@ impl Group {
     }
 
     fn finish(self) -> Kernel {
-        let rows = match self.stages.first().and_then(sizes_of) {
-            Some(sizes) if self.stages.len() > 1 => Some(sizes[..self.lead].into()),
-            _ => None,
+        let form = match self.stages.first().and_then(sizes_of) {
+            Some(sizes) if self.stages.len() > 1 => Form::Rows(sizes[..self.lead].into()),
+            _ => Form::Alone,
         };
-        Kernel { stages: self.stages, rows }
+        Kernel { stages: self.stages, form, after: Vec::new() }
     }
 }
 

@@ -4,52 +4,83 @@
 //! at each node once, here, and never again.
 
 use crate::dtype::Literal;
-use crate::graph::{Node, Op, topological};
+use crate::graph::{Ids, Node, Op};
 use crate::shape::View;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// Ops as they were when the plan was begun.
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     /// Every needed node, inputs before users.
     pub(super) order: Vec<Node>,
-    seen: HashMap<usize, Seen>,
+    /// What was seen of each, in the same order.
+    pub(super) seen: Vec<Seen>,
+    numbers: Ids<u32>,
 }
 
-struct Seen {
-    op: Op,
+/// What was seen of a node.
+pub(super) struct Seen {
+    pub(super) op: Op,
     /// The numbers are there, or will be given.
-    has_numbers: bool,
+    pub(super) has_numbers: bool,
+}
+
+/// A step of the walk.
+enum Walk {
+    Enter(Node),
+    /// Everything behind the node has been seen.
+    Leave(Node, Seen),
 }
 
 impl Snapshot {
     /// Looks at everything `wanted` needs: a view's base, and nothing behind a node that has its numbers.
-    pub(super) fn take(wanted: &[Node]) -> Snapshot {
-        let mut seen = HashMap::new();
-        let order = topological(wanted, |node| {
+    pub(crate) fn take(wanted: &[Node]) -> Snapshot {
+        /// Stands for the number of a node that was entered and not yet left.
+        const ENTERED: u32 = u32::MAX;
+        let mut snapshot = Snapshot { order: Vec::new(), seen: Vec::new(), numbers: Ids::default() };
+        let mut stack: Vec<Walk> = wanted.iter().rev().cloned().map(Walk::Enter).collect();
+        while let Some(walk) = stack.pop() {
+            let node = match walk {
+                Walk::Leave(node, seen) => {
+                    snapshot.numbers.insert(node.id(), snapshot.order.len() as u32);
+                    snapshot.order.push(node);
+                    snapshot.seen.push(seen);
+                    continue;
+                }
+                Walk::Enter(node) => node,
+            };
+            if snapshot.numbers.contains_key(&node.id()) {
+                continue;
+            }
+            snapshot.numbers.insert(node.id(), ENTERED);
             node.forget_history();
             let (op, buffer) = node.op_and_buffer();
             let has_numbers = buffer.is_some() || matches!(op, Op::Input);
-            let mut behind = SmallVec::new();
+            let mut behind: SmallVec<[Node; 3]> = SmallVec::new();
             match &op {
                 _ if has_numbers => {}
                 Op::View { base, .. } => behind.push(base.clone()),
                 op => op.for_each_input(|input| behind.push(input.clone())),
             }
-            seen.insert(node.id(), Seen { op, has_numbers });
-            behind
-        });
-        Snapshot { order, seen }
+            stack.push(Walk::Leave(node, Seen { op, has_numbers }));
+            // The first input is walked first.
+            stack.extend(behind.into_iter().rev().map(Walk::Enter));
+        }
+        snapshot
+    }
+
+    /// The number of a node.
+    pub(crate) fn number(&self, node: &Node) -> usize {
+        self.numbers[&node.id()] as usize
     }
 
     /// What a node wants done.
     pub(super) fn op(&self, node: &Node) -> &Op {
-        &self.seen[&node.id()].op
+        &self.seen[self.number(node)].op
     }
 
     /// Whether a node's numbers are there, or will be given.
     pub(super) fn has_numbers(&self, node: &Node) -> bool {
-        self.seen[&node.id()].has_numbers
+        self.seen[self.number(node)].has_numbers
     }
 
     /// The nodes that a node without numbers is computed from.
@@ -83,11 +114,11 @@ impl Snapshot {
         }
     }
 
-    /// The constant that a view shows everywhere.
-    pub(super) fn viewed_constant(&self, node: &Node) -> Option<Literal> {
+    /// The constant that a view shows everywhere, and its node.
+    pub(super) fn viewed_constant(&self, node: &Node) -> Option<(&Node, Literal)> {
         let (base, view) = self.view(node)?;
         match self.op(base) {
-            Op::ConstFill(value) if !self.has_numbers(base) && view.access().1.is_empty() => Some(*value),
+            Op::ConstFill(value) if !self.has_numbers(base) && view.access().1.is_empty() => Some((base, *value)),
             _ => None,
         }
     }

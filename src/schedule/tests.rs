@@ -33,6 +33,7 @@ fn words(kernel: &MapReduce) -> Vec<String> {
     let word = |step: &Step| match step {
         Step::Load { slot, dtype } => format!("load {slot} {dtype}"),
         Step::Const(literal) => format!("const {literal}"),
+        Step::Scalar { slot, dtype } => format!("scalar {slot} {dtype}"),
         Step::Position => "position".to_string(),
         Step::Rand { word, .. } => format!("rand {word}"),
         Step::Map { primitive, operands, .. } => format!("{} {:?}", primitive.name, operands.as_slice()),
@@ -132,7 +133,7 @@ fn s3_33_what_follows_a_reduction_reads_its_result() {
     // Row by row under one loop, with the sum of a row in scratch.
     let kernels = kernels(&[&total * 2.0]);
     assert_eq!(kernels.len(), 1);
-    assert_eq!(kernels[0].rows.as_deref(), Some(&[2][..]));
+    assert_eq!(kernels[0].form, Form::Rows([2].as_slice().into()));
     assert!(kernels[0].stages[1].reads.contains(&total));
     // Matrix products are one kernel: the products are never in memory.
     let product = crate::ops::compose::contraction::matmul(&input("l", &[4, 5]), &input("r", &[5, 6])).unwrap();

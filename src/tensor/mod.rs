@@ -5,6 +5,7 @@
 
 mod autograd;
 mod closure;
+mod compile;
 mod convert;
 mod create;
 mod dimension;
@@ -26,6 +27,7 @@ mod twins;
 mod var;
 
 pub use autograd::{GradFn, Gradients, grad, is_grad_enabled, no_grad};
+pub use compile::{Compiled, Tensors, compile};
 pub use create::manual_seed;
 pub use dimension::{
     BroadcastWith, Dim, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Dim6, DimDyn, Dimension, HasAxes, IntoShape, MatMulWith,

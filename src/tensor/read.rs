@@ -7,7 +7,7 @@ use crate::graph::{self, Node};
 use crate::lower;
 use crate::reference;
 use crate::runtime;
-use crate::schedule::{self, Work};
+use crate::schedule::{Form, Request, Work};
 use std::fmt::Write;
 
 /// Executes several tensors as one request, so that what they share is computed once.
@@ -74,11 +74,15 @@ fn lowered(node: &Node) -> Result<String> {
     if base.buffer().is_some() {
         return Ok("the numbers are here: nothing to run\n".to_string());
     }
-    let plan = schedule::plan(std::slice::from_ref(&base));
+    let plan = Request::new(vec![base]).plan();
     let mut text = String::new();
     for (k, kernel) in plan.kernels.iter().enumerate() {
-        let rows = kernel.rows.as_ref().map_or(String::new(), |rows| format!(", row by row over {rows:?}"));
-        for (place, stage) in kernel.stages.iter().enumerate() {
+        let rows = match &kernel.form {
+            Form::Rows(rows) => format!(", row by row over {rows:?}"),
+            Form::Siblings => ", part by part".to_string(),
+            Form::Alone => String::new(),
+        };
+        for (place, stage) in kernel.all_stages().enumerate() {
             let (at, node) = (stage.node.at(), &stage.node);
             let name = if place == 0 { format!("kernel {k}{rows}") } else { format!("  then, stage {place}") };
             let _ = writeln!(text, "{name}: {} {:?}  // {}:{}", node.dtype(), node.shape(), at.file(), at.line());

@@ -11,6 +11,8 @@ use smallvec::SmallVec;
 pub(super) struct Strided {
     /// The position at index 0.
     offset: i64,
+    /// What the origin of a call adds to it, for every index.
+    pub(super) by_origin: i64,
     /// The walked axes, outermost first, merged. Never empty; the last is the one along which runs lie.
     axes: SmallVec<[Axis; 4]>,
     /// The strides of the step axes, as given.
@@ -28,10 +30,10 @@ pub(super) struct Place {
 
 impl Strided {
     /// An operand over axes of which the first `walked` are walked by the lanes.
-    pub(super) fn new(offset: i64, strides: &[i64], sizes: &[usize], walked: usize) -> Strided {
+    pub(super) fn new(offset: i64, strides: &[i64], sizes: &[usize], walked: usize, by_origin: i64) -> Strided {
         assert_eq!(strides.len(), sizes.len(), "one stride per axis");
         let axes = merge(&sizes[..walked], &strides[..walked]);
-        Strided { offset, axes, steps: SmallVec::from_slice(&strides[walked..]) }
+        Strided { offset, by_origin, axes, steps: SmallVec::from_slice(&strides[walked..]) }
     }
 
     /// The step between neighbouring lanes of a run.
@@ -94,8 +96,8 @@ impl Strided {
     }
 }
 
-/// The indices along one walked axis, for the lanes from `start`: they stay for `inner` lanes and wrap at `size`.
-pub(super) fn indices(to: &mut [i64], start: usize, size: usize, inner: usize) {
+/// The indices along one walked axis, for the lanes from `start`: they begin at `first`, stay for `inner` lanes and wrap after `size`.
+pub(super) fn indices(to: &mut [i64], start: usize, size: usize, inner: usize, first: usize) {
     let mut index = start / inner % size;
     let mut lane = 0;
     let mut stay = inner - start % inner;
@@ -103,13 +105,13 @@ pub(super) fn indices(to: &mut [i64], start: usize, size: usize, inner: usize) {
         if inner == 1 {
             let length = (size - index).min(to.len() - lane);
             for (k, lane) in to[lane..lane + length].iter_mut().enumerate() {
-                *lane = (index + k) as i64;
+                *lane = (first + index + k) as i64;
             }
             lane += length;
             index = 0;
         } else {
             let length = stay.min(to.len() - lane);
-            to[lane..lane + length].fill(index as i64);
+            to[lane..lane + length].fill((first + index) as i64);
             lane += length;
             stay = inner;
             index = if index + 1 == size { 0 } else { index + 1 };

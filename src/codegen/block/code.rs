@@ -23,6 +23,8 @@ pub(super) struct Code {
     pub(super) stages: [Vec<Step>; STAGES],
     /// Values that are the same in every run; their first bytes are one lane.
     pub(super) constants: Vec<(usize, u64)>,
+    /// Values that are told when the code is run, and the number and lane of each.
+    pub(super) scalars: Vec<(usize, u16, Lane)>,
     /// How many values there are. The one after the last stands for "no operand".
     pub(super) values: usize,
     /// The value that is folded or stored.
@@ -34,6 +36,8 @@ pub(super) struct Code {
     /// The sizes of the step axes, and how many steps there are in all.
     pub(super) step_axes: Vec<usize>,
     pub(super) step_count: usize,
+    /// How far apart, in the index space, neighbours along the first outer axis are; 0 where there is none.
+    pub(super) origin_step: usize,
 }
 
 /// Makes one value.
@@ -51,8 +55,8 @@ pub(super) enum Action {
     Load { slot: usize, size: usize, width: usize, loader: Loader, dense: &'static [Kernel] },
     /// Reads elements at computed positions.
     Gather { slot: usize, loader: Loader, position: usize, valid: Option<usize> },
-    /// The index along an axis the lanes walk: it stays for `inner` lanes and wraps at `size`.
-    Index { size: usize, inner: usize },
+    /// The index along an axis the lanes walk: it stays for `inner` lanes and wraps at `size`. The first begins at the origin.
+    Index { size: usize, inner: usize, first: bool },
     /// The index along a step axis.
     StepIndex { axis: usize },
     /// The position in the whole index space.
@@ -94,16 +98,20 @@ impl Code {
         let mut code = Code {
             stages: Default::default(),
             constants: Vec::new(),
+            scalars: Vec::new(),
             values: nodes.list.len(),
             result: result.id as usize,
             arena: registers.bytes,
             strided,
             step_axes: sizes[walked..].to_vec(),
             step_count: sizes[walked..].iter().product(),
+            origin_step: origin_step(program),
         };
-        for (id, &(node, _)) in nodes.list.iter().enumerate() {
-            if let Node::Word(Word::Const { lane, bits }) = node {
-                code.constants.push((id, words::constant(lane, bits)));
+        for (id, &(node, lane)) in nodes.list.iter().enumerate() {
+            match node {
+                Node::Word(Word::Const { lane, bits }) => code.constants.push((id, words::constant(lane, bits))),
+                Node::Word(Word::Scalar(slot)) => code.scalars.push((id, slot, lane)),
+                _ => {}
             }
         }
         for (&id, &register) in order.iter().zip(&registers.offsets) {
@@ -121,16 +129,23 @@ impl Code {
 }
 
 fn is_constant(node: Node) -> bool {
-    matches!(node, Node::Word(Word::Const { .. }))
+    matches!(node, Node::Word(Word::Const { .. } | Word::Scalar(_)))
+}
+
+/// How far apart, in a program's index space, neighbours along the first outer axis are; 0 where there is none.
+pub(in crate::codegen) fn origin_step(program: &LoopProgram) -> usize {
+    let inside = program.outer.get(1..).map(|outer| outer.iter().chain(&program.reduced));
+    inside.map_or(0, |sizes| sizes.fold(1, |product: usize, &size| product.wrapping_mul(size)))
 }
 
 /// The operands that are read at constant strides.
 fn strided(program: &LoopProgram, sizes: &[usize], walked: usize) -> Vec<Option<Strided>> {
     let one = |access: &Access| match access {
-        Access::Strided { offset, strides } => Some(Strided::new(*offset, strides, sizes, walked)),
+        Access::Strided { offset, strides } => Some(Strided::new(*offset, strides, sizes, walked, 0)),
         Access::Computed { position, guards } if guards.is_empty() => {
             let (offset, strides) = affine(position, sizes.len())?;
-            Some(Strided::new(offset, &strides, sizes, walked))
+            let by_origin = if program.outer.is_empty() { 0 } else { strides[0] };
+            Some(Strided::new(offset, &strides, sizes, walked, by_origin))
         }
         Access::Computed { .. } => None,
     };
@@ -187,7 +202,7 @@ fn action(
                 let (loader, size, slot) = (loader(dtype(slot)), dtype(slot).size(), usize::from(slot));
                 Action::Load { slot, size, width: words::width(lane), loader, dense: loader.dense.pick(vector) }
             }
-            Word::Const { .. } => unreachable!("a constant takes no step"),
+            Word::Const { .. } | Word::Scalar(_) => unreachable!("a constant takes no step"),
             Word::Position => Action::Position,
             Word::Unary(unary, a) => apply(words::unary(unary, a.lane), &[a]),
             Word::Binary(binary, a, b) => {
@@ -211,7 +226,8 @@ fn action(
             },
         },
         Node::Index(axis) if axis < walked => {
-            Action::Index { size: sizes[axis], inner: sizes[axis + 1..walked].iter().product() }
+            let inner = sizes[axis + 1..walked].iter().product();
+            Action::Index { size: sizes[axis], inner, first: axis == 0 && !program.outer.is_empty() }
         }
         Node::Index(axis) => Action::StepIndex { axis: axis - walked },
         Node::FloorDiv(a, b) => apply(divide::quotient(), &[a, b]),

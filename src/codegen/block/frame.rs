@@ -7,6 +7,8 @@
 use super::access::{Place, indices};
 use super::code::{Action, Code, Step};
 use super::convert::Picks;
+use super::words;
+use crate::codegen::Call;
 use crate::ops::vector::{Fault, Lane, LaneFn, Table};
 use std::cell::Cell;
 use std::ptr;
@@ -39,6 +41,7 @@ struct Line(#[expect(dead_code, reason = "only its address is used")] [u8; 64]);
 struct Scratch {
     arena: Vec<Line>,
     values: Vec<Value>,
+    scalars: Vec<u64>,
     places: Vec<Place>,
     shifts: Vec<i64>,
     step_index: Vec<usize>,
@@ -52,6 +55,7 @@ thread_local! {
 pub(super) struct Frame<'c> {
     code: &'c Code,
     loads: &'c [*const u8],
+    origin: usize,
     scratch: Scratch,
     /// The first lane's index in the walk, and the number of lanes.
     start: usize,
@@ -71,8 +75,8 @@ impl<'c> Frame<'c> {
     /// runs what needs to be run only once.
     ///
     /// # Safety
-    /// `loads` are as [`crate::codegen::Compiled::run`] asks, for as long as the frame lives.
-    pub(super) unsafe fn new(code: &'c Code, loads: &'c [*const u8], extra: usize) -> Result<Frame<'c>, Fault> {
+    /// The call is as [`crate::codegen::Compiled::run`] asks, for as long as the frame lives.
+    pub(super) unsafe fn new(code: &'c Code, call: &Call<'c>, extra: usize) -> Result<Frame<'c>, Fault> {
         let mut scratch = SCRATCH.take();
         let lines = (code.arena + extra).div_ceil(64);
         if scratch.arena.len() < lines {
@@ -83,13 +87,20 @@ impl<'c> Frame<'c> {
         for (value, lane) in &code.constants {
             scratch.values[*value] = Value { lanes: ptr::from_ref(lane).cast(), uniform: true };
         }
+        // All of them first: the values point at them.
+        scratch.scalars.clear();
+        let lane = |&(_, slot, lane): &(usize, u16, Lane)| words::constant(lane, call.scalars[usize::from(slot)]);
+        scratch.scalars.extend(code.scalars.iter().map(lane));
+        for ((value, ..), lane) in code.scalars.iter().zip(&scratch.scalars) {
+            scratch.values[*value] = Value { lanes: ptr::from_ref(lane).cast(), uniform: true };
+        }
         scratch.places.clear();
         scratch.places.resize(code.strided.len(), Place::default());
         scratch.shifts.clear();
         scratch.shifts.resize(code.strided.len(), 0);
         scratch.step_index.clear();
         scratch.step_index.resize(code.step_axes.len(), 0);
-        let mut frame = Frame { code, loads, scratch, start: 0, n: 1, step: 0 };
+        let mut frame = Frame { code, loads: call.loads, origin: call.origin, scratch, start: 0, n: 1, step: 0 };
         frame.find_places();
         // SAFETY: the caller vouches for the operands; a frame is only made where there is an element to compute.
         unsafe { frame.run_stage(0, None)? };
@@ -111,6 +122,7 @@ impl<'c> Frame<'c> {
         for (place, operand) in self.scratch.places.iter_mut().zip(&self.code.strided) {
             if let Some(operand) = operand {
                 *place = operand.place(self.start);
+                place.position += operand.by_origin * self.origin as i64;
             }
         }
     }
@@ -228,8 +240,9 @@ impl<'c> Frame<'c> {
                     (loader.gather)(if uniform { 1 } else { n }, register, self.loads[*slot], picks);
                     Ok(Value { lanes: register, uniform })
                 }
-                Action::Index { size, inner } => {
-                    indices(slice::from_raw_parts_mut(register.cast(), n), self.start, *size, *inner);
+                Action::Index { size, inner, first } => {
+                    let first = if *first { self.origin } else { 0 };
+                    indices(slice::from_raw_parts_mut(register.cast(), n), self.start, *size, *inner, first);
                     Ok(Value { lanes: register, uniform: false })
                 }
                 Action::StepIndex { axis } => {
@@ -237,7 +250,9 @@ impl<'c> Frame<'c> {
                     Ok(Value { lanes: register, uniform: true })
                 }
                 Action::Position => {
-                    let (first, by) = (self.start * self.code.step_count + self.step, self.code.step_count);
+                    let by = self.code.step_count;
+                    let origin = self.origin.wrapping_mul(self.code.origin_step);
+                    let first = origin.wrapping_add(self.start * by + self.step);
                     for (i, lane) in slice::from_raw_parts_mut(register.cast::<i64>(), n).iter_mut().enumerate() {
                         *lane = first.wrapping_add(i.wrapping_mul(by)) as i64;
                     }
@@ -294,7 +309,9 @@ impl<'c> Frame<'c> {
                 }
                 return Value { lanes: register, uniform: false };
             }
+            let origin = operand.by_origin * self.origin as i64;
             operand.runs(self.start, n, |lane, length, position| {
+                let position = position + origin;
                 let to = register.add(lane * width);
                 match stride {
                     0 => dense[1](length, to, element(position), none, none),

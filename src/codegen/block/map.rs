@@ -2,13 +2,15 @@
 //!
 //! Blocks are consecutive outputs, whatever the shape: short inner axes do not make short blocks.
 
+use super::access::Strided;
 use super::code::Code;
 use super::convert::{Storer, storer};
 use super::frame::{Frame, Value};
 use super::lanes::Kernel;
-use super::{LANES, PART_WORK};
+use super::{LANES, PART_WORK, words};
+use crate::codegen::Call;
 use crate::lower::program::LoopProgram;
-use crate::ops::vector::Fault;
+use crate::ops::vector::{Fault, Lane};
 
 /// An elementwise program.
 pub(super) struct Map {
@@ -35,7 +37,7 @@ impl Map {
 
     /// # Safety
     /// As for [`crate::codegen::Compiled::run`].
-    pub(super) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) -> Result<(), Fault> {
+    pub(super) unsafe fn run(&self, part: usize, call: &Call<'_>) -> Result<(), Fault> {
         let end = self.outputs.min((part + 1) * self.part);
         let mut start = part * self.part;
         if start >= end {
@@ -43,12 +45,11 @@ impl Map {
         }
         // SAFETY: the caller vouches for operands and output; blocks stay below `outputs`.
         unsafe {
-            let mut frame = Frame::new(&self.code, loads, 0)?;
+            let mut frame = Frame::new(&self.code, call, 0)?;
             while start < end {
                 let n = LANES.min(end - start);
-                let to = self.store.element(out, start);
-                frame.block(start, n, self.store.direct().then_some(to))?;
-                self.store.store(frame.result(), n, to);
+                frame.block(start, n, self.store.direct(call.out, start, n))?;
+                self.store.store(frame.result(), call.out, start, n);
                 start += n;
             }
         }
@@ -60,40 +61,57 @@ impl Map {
 pub(in crate::codegen) struct Store {
     storer: Storer,
     kernels: &'static [Kernel],
+    /// The bytes of an element, and of a lane.
     size: usize,
+    width: usize,
+    /// Where the outputs are.
+    places: Strided,
 }
 
 impl Store {
     /// For the dtype a program stores.
     pub(super) fn of(program: &LoopProgram, vector: bool) -> Store {
         let storer = storer(program.stored);
-        Store { storer, kernels: storer.dense.pick(vector), size: program.stored.size() }
+        let width = words::width(Lane::of(program.stored));
+        let places = Strided::new(0, &program.store, &program.outer, program.outer.len(), 0);
+        Store { storer, kernels: storer.dense.pick(vector), size: program.stored.size(), width, places }
     }
 
     /// Whether lanes are elements already.
-    pub(in crate::codegen) fn direct(&self) -> bool {
+    pub(in crate::codegen) fn as_they_are(&self) -> bool {
         self.storer.direct
     }
 
-    /// The address of an output.
+    /// Where `n` results from `start` on can be written as they are, if they can.
     ///
     /// # Safety
-    /// The output is one of those behind `out`.
-    pub(in crate::codegen) unsafe fn element(&self, out: *mut u8, output: usize) -> *mut u8 {
+    /// The outputs are some of those behind `out`.
+    unsafe fn direct(&self, out: *mut u8, start: usize, n: usize) -> Option<*mut u8> {
+        let place = self.places.place(start);
+        let together = n == 1 || self.places.stride() == 1 && place.room >= n;
         // SAFETY: the caller's promise.
-        unsafe { out.add(output * self.size) }
+        (self.storer.direct && together).then(|| unsafe { out.offset(place.position as isize * self.size as isize) })
     }
 
-    /// Writes `n` results, unless they are in place already.
+    /// Writes the results of the `n` outputs from `start` on, unless they are in place already.
     ///
     /// # Safety
-    /// The value holds `n` lanes (one if uniform), and `to` has room for `n` elements.
-    pub(in crate::codegen) unsafe fn store(&self, value: Value, n: usize, to: *mut u8) {
-        if value.lanes == to.cast_const() {
-            return;
-        }
+    /// The value holds `n` lanes (one if uniform), and the outputs are some of those behind `out`.
+    pub(in crate::codegen) unsafe fn store(&self, value: Value, out: *mut u8, start: usize, n: usize) {
         let kernel = self.kernels[usize::from(value.uniform)];
-        // SAFETY: the caller's promise; the operands that are not there have no bytes.
-        unsafe { kernel(n, to, value.lanes, value.lanes, value.lanes) }
+        let each = if self.places.stride() == 1 { usize::MAX } else { 1 };
+        self.places.runs(start, n, |lane, length, position| {
+            for first in (0..length).step_by(each.min(length)) {
+                let position = position + first as i64 * self.places.stride();
+                let from = value.lanes.wrapping_add(if value.uniform { 0 } else { (lane + first) * self.width });
+                // SAFETY: the caller's promise; the operands that are not there have no bytes.
+                unsafe {
+                    let to = out.offset(position as isize * self.size as isize);
+                    if from != to.cast_const() {
+                        kernel(each.min(length), to, from, from, from);
+                    }
+                }
+            }
+        });
     }
 }

@@ -21,6 +21,7 @@ mod split;
 pub(super) mod tests;
 mod words;
 
+pub(super) use code::origin_step;
 pub(super) use fold::{fill, identity};
 pub(super) use frame::Value;
 pub(super) use lanes::vector_unit;
@@ -28,6 +29,7 @@ pub(super) use nodes::{affine, lane_bits};
 pub(super) use registers::register_bytes;
 pub(super) use split::{Cascade, Part, Split};
 
+use super::Call;
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
 
@@ -74,12 +76,12 @@ impl Block {
     ///
     /// # Safety
     /// As there.
-    pub(super) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) -> Result<(), Fault> {
+    pub(super) unsafe fn run(&self, part: usize, call: &Call<'_>) -> Result<(), Fault> {
         // SAFETY: the caller's promise is the callee's.
         unsafe {
             match &self.0 {
-                Kind::Map(map) => map.run(part, loads, out),
-                Kind::Reduce(reduce) => reduce.run(part, loads, out),
+                Kind::Map(map) => map.run(part, call),
+                Kind::Reduce(reduce) => reduce.run(part, call),
             }
         }
     }

@@ -31,7 +31,9 @@ impl Node {
     /// The values a node reads.
     pub(super) fn operands(&self) -> Vec<Val> {
         match *self {
-            Node::Word(Word::Load { .. } | Word::Const { .. } | Word::Position) | Node::Index(_) => vec![],
+            Node::Word(Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position) | Node::Index(_) => {
+                vec![]
+            }
             Node::Word(Word::Unary(_, a)) => vec![a],
             Node::Word(Word::Binary(_, a, b) | Word::Compare(_, a, b)) => vec![a, b],
             Node::Word(Word::Select(a, b, c) | Word::Fma(a, b, c)) => vec![a, b, c],
@@ -219,7 +221,7 @@ fn needed(program: &LoopProgram) -> Vec<bool> {
 /// The word with its operands under other names.
 fn rename(word: Word, name: impl Fn(Val) -> Val) -> Word {
     match word {
-        Word::Load { .. } | Word::Const { .. } | Word::Position => word,
+        Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position => word,
         Word::Unary(unary, a) => Word::Unary(unary, name(a)),
         Word::Binary(binary, a, b) => Word::Binary(binary, name(a), name(b)),
         Word::Compare(compare, a, b) => Word::Compare(compare, name(a), name(b)),

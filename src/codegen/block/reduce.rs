@@ -6,6 +6,7 @@ use super::frame::{Frame, Value};
 use super::registers::register_bytes;
 use super::split::{Cascade, Part, Split};
 use super::{LANES, PART_WORK};
+use crate::codegen::Call;
 use crate::codegen::order::{ACCUMULATORS, ACROSS_LEAF, ALONG_LEAF, Order};
 use crate::lower::program::{Fold, LoopProgram};
 use crate::ops::vector::Fault;
@@ -38,14 +39,14 @@ impl Reduce {
 
     /// # Safety
     /// As for [`crate::codegen::Compiled::run`].
-    pub(super) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) -> Result<(), Fault> {
+    pub(super) unsafe fn run(&self, part: usize, call: &Call<'_>) -> Result<(), Fault> {
         // SAFETY: the caller vouches for operands and output; outputs and leaves are those of this part.
         unsafe {
-            let Some(Part { outputs, leaves, split }) = self.split.part(part, out) else { return Ok(()) };
+            let Some(Part { outputs, leaves, split }) = self.split.part(part, call.out) else { return Ok(()) };
             match self.split.order {
-                Order::Along if self.split.elements <= LANES => self.rows(outputs, loads, out),
-                Order::Along => self.along(outputs, leaves, split, loads, out),
-                Order::Across => self.across(outputs, leaves, split, loads, out),
+                Order::Along if self.split.elements <= LANES => self.rows(outputs, call),
+                Order::Along => self.along(outputs, leaves, split, call),
+                Order::Across => self.across(outputs, leaves, split, call),
             }
         }
     }
@@ -61,11 +62,11 @@ impl Reduce {
     ///
     /// # Safety
     /// As for [`crate::codegen::Compiled::run`], for the given outputs.
-    unsafe fn rows(&self, outputs: Range<usize>, loads: &[*const u8], out: *mut u8) -> Result<(), Fault> {
+    unsafe fn rows(&self, outputs: Range<usize>, call: &Call<'_>) -> Result<(), Fault> {
         let per_block = LANES / self.split.elements;
         // SAFETY: blocks are rows of the given outputs; the scratch holds a block of results and one of values.
         unsafe {
-            let mut frame = Frame::new(&self.code, loads, 2 * register_bytes(8))?;
+            let mut frame = Frame::new(&self.code, call, 2 * register_bytes(8))?;
             let results = frame.extra();
             let spare = results.add(register_bytes(8));
             let mut start = outputs.start;
@@ -75,7 +76,7 @@ impl Reduce {
                 frame.block(start * self.split.elements, n, None)?;
                 let lanes = self.spread(frame.result(), n, spare);
                 (self.split.folder.rows)(rows, self.split.elements, results, lanes, self.split.identity());
-                self.split.write(Value { lanes: results, uniform: false }, start, rows, 0, out);
+                self.split.write(Value { lanes: results, uniform: false }, start, rows, 0, call.out);
                 start += rows;
             }
         }
@@ -91,13 +92,12 @@ impl Reduce {
         outputs: Range<usize>,
         leaves: Range<usize>,
         split: usize,
-        loads: &[*const u8],
-        out: *mut u8,
+        call: &Call<'_>,
     ) -> Result<(), Fault> {
         const SLOT: usize = ACCUMULATORS * 8;
         // SAFETY: blocks are runs of an output's elements; the scratch holds a block of values and the cascade.
         unsafe {
-            let mut frame = Frame::new(&self.code, loads, register_bytes(8) + Cascade::slots(leaves.len()) * SLOT)?;
+            let mut frame = Frame::new(&self.code, call, register_bytes(8) + Cascade::slots(leaves.len()) * SLOT)?;
             let spare = frame.extra();
             let mut cascade = Cascade::new(spare.add(register_bytes(8)), SLOT, leaves.len());
             for output in outputs {
@@ -117,7 +117,7 @@ impl Reduce {
                     cascade.push(&self.split.folder, 1);
                 }
                 let total = Value { lanes: cascade.total(&self.split.folder, 1), uniform: false };
-                self.split.write(total, output, 1, split, out);
+                self.split.write(total, output, 1, split, call.out);
             }
         }
         Ok(())
@@ -132,13 +132,12 @@ impl Reduce {
         outputs: Range<usize>,
         leaves: Range<usize>,
         split: usize,
-        loads: &[*const u8],
-        out: *mut u8,
+        call: &Call<'_>,
     ) -> Result<(), Fault> {
         let slot = register_bytes(8);
         // SAFETY: blocks are some of the given outputs, steps are elements of theirs; the scratch holds the cascade.
         unsafe {
-            let mut frame = Frame::new(&self.code, loads, Cascade::slots(leaves.len()) * slot)?;
+            let mut frame = Frame::new(&self.code, call, Cascade::slots(leaves.len()) * slot)?;
             let mut cascade = Cascade::new(frame.extra(), slot, leaves.len());
             let mut start = outputs.start;
             while start < outputs.end {
@@ -158,7 +157,7 @@ impl Reduce {
                     cascade.push(&self.split.folder, n);
                 }
                 let total = Value { lanes: cascade.total(&self.split.folder, n), uniform: false };
-                self.split.write(total, start, n, split, out);
+                self.split.write(total, start, n, split, call.out);
                 start += n;
             }
         }

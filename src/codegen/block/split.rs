@@ -127,18 +127,13 @@ impl Split {
         Some(Part { outputs, leaves, split })
     }
 
-    /// Where the lanes of some results go as they are, if that is possible: to the output, or to partial results.
+    /// Where the partial results go, from an output on; `None` where there are none and results go to the output itself.
     ///
     /// # Safety
     /// `out` is as [`crate::codegen::Compiled::run`] asks, and has the output of that number.
-    pub(in crate::codegen) unsafe fn direct(&self, start: usize, split: usize, out: *mut u8) -> Option<*mut u8> {
+    pub(in crate::codegen) unsafe fn partial(&self, start: usize, split: usize, out: *mut u8) -> Option<*mut u8> {
         // SAFETY: the caller's promise.
-        unsafe {
-            if self.splits() > 1 {
-                return Some(out.add((split * self.outputs + start) * self.width));
-            }
-            self.store.direct().then(|| self.store.element(out, start))
-        }
+        (self.splits() > 1).then(|| unsafe { out.add((split * self.outputs + start) * self.width) })
     }
 
     /// # Safety
@@ -158,7 +153,7 @@ impl Split {
                     cascade.push(&self.folder, n);
                 }
                 let total = Value { lanes: cascade.total(&self.folder, n), uniform: false };
-                self.store.store(total, n, self.store.element(out, start));
+                self.store.store(total, out, start, n);
             }
             start += n;
         }
@@ -175,7 +170,7 @@ impl Split {
                 let to = out.add((split * self.outputs + start) * self.width);
                 ptr::copy_nonoverlapping(value.lanes, to, n * self.width);
             } else {
-                self.store.store(value, n, self.store.element(out, start));
+                self.store.store(value, out, start, n);
             }
         }
     }

@@ -18,6 +18,8 @@ pub(super) struct Spec {
     pub(super) stored: DType,
     /// The operands that words load, by slot.
     pub(super) operands: Vec<Read>,
+    /// How results lie along the row; folds write them side by side.
+    pub(super) output: Step,
     pub(super) kind: Kind,
 }
 
@@ -34,7 +36,7 @@ pub(super) struct Read {
 /// What becomes of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// They are stored, side by side.
+    /// They are stored.
     Map,
     /// Those of a row are folded to one lane: a leaf in the order along. `identity` is the bits of a lane.
     Along { combine: Combine, identity: u64 },
@@ -53,6 +55,8 @@ pub(super) struct Built {
     pub(super) operands: Vec<Read>,
     /// The accumulator, or [`NONE`].
     pub(super) accumulator: Id,
+    /// The lanes of the scalars that are read, by their numbers.
+    pub(super) scalars: Vec<(u16, Lane)>,
 }
 
 /// The dtype that is its lane, bit for bit; a mask's accumulators are as wide as an `I32`.
@@ -94,11 +98,11 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let mut operands = spec.operands.clone();
     let dense = |dtype| Read { dtype, step: Step::Dense, stepped: false };
     let output = operands.len() as u16;
-    operands.push(dense(spec.stored));
+    operands.push(Read { dtype: spec.stored, step: spec.output, stepped: false });
     let mut accumulator = NONE;
     select.pieces.fold = select.pieces.body.len();
     match spec.kind {
-        Kind::Map => select.write(Target::Operand(output), spec.stored, result),
+        Kind::Map => select.write(output, spec.stored, spec.output, result),
         Kind::Along { combine, identity } => {
             let of = output + 1;
             operands.push(dense(accumulator_dtype(combine.lane())));
@@ -111,7 +115,7 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
             select.piece = Piece::Body;
             select.accumulate(combine, accumulator, result);
             select.piece = Piece::After;
-            select.store(Target::Operand(of), op::MOVUPS_STORE, width, accumulator, None);
+            select.store(Target::Operand { operand: of, lane: 0 }, op::MOVUPS_STORE, width, accumulator, None);
             select.fold_accumulators(combine, output);
         }
         Kind::Across { combine, .. } => {
@@ -121,12 +125,14 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
             accumulator = select.read(output, dtype, Step::Dense, false);
             select.accumulate(combine, accumulator, result);
             select.piece = Piece::After;
-            select.write(Target::Operand(output), dtype, accumulator);
+            select.write(output, dtype, Step::Dense, accumulator);
         }
     }
     let mut pieces = select.pieces;
     keep_invariants(&mut pieces);
-    Some(Built { pieces, lanes, used: used_operands, operands, accumulator })
+    let scalar = |(word, lane)| if let Word::Scalar(slot) = word { Some((slot, lane)) } else { None };
+    let scalars = used().filter_map(scalar).collect();
+    Some(Built { pieces, lanes, used: used_operands, operands, accumulator, scalars })
 }
 
 /// Which words the result is made from.
@@ -139,7 +145,7 @@ fn needed(spec: &Spec) -> Vec<bool> {
         }
         let mut need = |val: Val| needed[val.id as usize] = true;
         match spec.words[at].0 {
-            Word::Load { .. } | Word::Const { .. } | Word::Position => {}
+            Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position => {}
             Word::Unary(_, a) => need(a),
             Word::Lookup { index, .. } => need(index),
             Word::Binary(_, a, b) | Word::Compare(_, a, b) => [a, b].into_iter().for_each(need),

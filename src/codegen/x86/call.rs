@@ -2,6 +2,7 @@
 
 use super::frame::{LENGTH, POINTERS, POSITION, POSITION_STEP, ROWS};
 use super::kernel::Kernel;
+use crate::ops::vector::Lane;
 
 /// A kernel with its frame.
 pub(super) struct Call<'k> {
@@ -32,6 +33,14 @@ impl<'k> Call<'k> {
     pub(super) fn step(&mut self, pointer: usize, bytes: i64) {
         assert!(pointer < self.kernel.pointers, "the kernel has this pointer");
         self.set(POINTERS + 8 * (self.kernel.pointers + pointer), bytes);
+    }
+
+    /// The values of all scalars, by their numbers.
+    pub(super) fn scalars(&mut self, values: &[u64]) {
+        for &(slot, lane, at) in &self.kernel.scalars {
+            let bits = values[usize::from(slot)] as i64;
+            self.set(at, if lane == Lane::Mask { -i64::from(bits != 0) } else { bits });
+        }
     }
 
     /// The position of the first element, and what the next row adds to it.

@@ -109,35 +109,62 @@ impl Select {
     }
 
     /// Writes a vector of lanes as elements of a dtype.
-    pub(super) fn write(&mut self, target: Target, dtype: DType, value: Id) {
+    pub(super) fn write(&mut self, operand: u16, dtype: DType, step: Step, value: Id) {
         let width = self.width(Lane::of(dtype));
         let eight = self.lanes == 8;
-        let (op, width, value, immediate) = match dtype {
+        let target = Target::Operand { operand, lane: 0 };
+        if dtype == DType::F16 && step == Step::Dense {
+            return self.store(target, op::CVTPS2PH, width, value, Some(0));
+        }
+        let (elements, op, width) = match dtype {
             DType::F32 | DType::I32 | DType::U32 | DType::F64 | DType::I64 | DType::U64 => {
-                (op::MOVUPS_STORE, width, value, None)
+                (value, op::MOVUPS_STORE, width)
             }
-            DType::F16 => (op::CVTPS2PH, width, value, Some(0)),
-            DType::BF16 => {
-                let halves = self.rounded_to_bf16(value);
-                let words = self.pack_words(halves);
-                (if eight { op::MOVUPS_STORE } else { op::MOVQ_STORE }, Width::X, words, None)
+            DType::F16 | DType::BF16 | DType::I16 | DType::U16 => {
+                let words = match dtype {
+                    DType::F16 => self.extract(op::CVTPS2PH, width, value, 0),
+                    DType::BF16 => {
+                        let halves = self.rounded_to_bf16(value);
+                        self.pack_words(halves)
+                    }
+                    _ => self.pack_words(value),
+                };
+                (words, if eight { op::MOVUPS_STORE } else { op::MOVQ_STORE }, Width::X)
             }
-            DType::I16 | DType::U16 => {
-                let words = self.pack_words(value);
-                (if eight { op::MOVUPS_STORE } else { op::MOVQ_STORE }, Width::X, words, None)
-            }
-            DType::I8 | DType::U8 => {
-                let bytes = self.pack_bytes(value);
-                (if eight { op::MOVQ_STORE } else { op::MOVD_STORE }, Width::X, bytes, None)
-            }
-            DType::Bool => {
-                let mask = self.mask(value, 32);
-                let ones = self.shift(op::PSRLD, width, mask, 31);
-                let bytes = self.pack_bytes(ones);
-                (if eight { op::MOVQ_STORE } else { op::MOVD_STORE }, Width::X, bytes, None)
+            DType::I8 | DType::U8 | DType::Bool => {
+                let bytes = match dtype {
+                    DType::Bool => {
+                        let mask = self.mask(value, 32);
+                        self.shift(op::PSRLD, width, mask, 31)
+                    }
+                    _ => value,
+                };
+                (self.pack_bytes(bytes), if eight { op::MOVQ_STORE } else { op::MOVD_STORE }, Width::X)
             }
         };
-        self.store(target, op, width, value, immediate);
+        match step {
+            Step::Strided(_) => self.spread(operand, dtype.size(), elements),
+            Step::Dense | Step::Uniform => self.store(target, op, width, elements, None),
+        }
+    }
+
+    /// Writes elements one by one to where they belong; those of one or two bytes are at the low end of the register.
+    fn spread(&mut self, operand: u16, size: usize, elements: Id) {
+        let op = match size {
+            1 => op::PEXTRB,
+            2 => op::PEXTRW,
+            4 => op::PEXTRD,
+            _ => op::PEXTRQ,
+        };
+        let per_half = if size < 4 { self.lanes } else { 16 / size };
+        let mut half = elements;
+        for lane in 0..self.lanes {
+            if lane == per_half {
+                half = self.extract(op::EXTRACTI128, Width::Y, elements, 1);
+            }
+            let target = Target::Operand { operand, lane: lane as u8 };
+            self.store(target, op, Width::X, half, Some((lane % per_half) as u8));
+        }
     }
 
     /// An instruction that stores a value as it is.

@@ -6,7 +6,8 @@ use super::call::Call;
 use super::combine::Combine;
 use super::elements::Step;
 use super::kernel::Kernel;
-use super::walk::{Scratch, Walk, strided};
+use super::walk::{Bases, Scratch, Walk, strided};
+use crate::codegen;
 use crate::codegen::block::{Cascade, Part, Split, Value, fill, identity, lane_bits, register_bytes};
 use crate::codegen::order::{ACROSS_LEAF, ALONG_LEAF, Order};
 use crate::lower::program::{self, LoopProgram};
@@ -27,13 +28,13 @@ const SHORTEST_RUN: usize = 16;
 /// A program that folds.
 pub(super) struct Fold {
     split: Split,
-    /// The outputs' axes; then, for folds along, the one axis of the elements.
+    /// The outputs' axes; then, for folds along, the one axis of the elements. The operands, then the output.
     walk: Walk,
     /// The elements' axes.
     reduced: Walk,
-    /// The first byte of each operand, and the size of its elements.
-    offsets: SmallVec<[i64; 8]>,
-    sizes: SmallVec<[usize; 8]>,
+    bases: Bases,
+    /// The bytes of an element of the output.
+    stored: i64,
     kernels: Kernels,
 }
 
@@ -52,8 +53,11 @@ impl Fold {
     pub(super) fn of(program: &LoopProgram, fold: program::Fold) -> Option<Fold> {
         let strided = strided(program)?;
         let kept = program.outer.len();
-        let outputs = Walk::new(&program.outer, strided.iter().map(|(_, strides)| &strides[..kept]));
-        let reduced = Walk::new(&program.reduced, strided.iter().map(|(_, strides)| &strides[kept..]));
+        let still = vec![0; program.reduced.len()];
+        let over_outputs = strided.iter().map(|operand| &operand.strides[..kept]).chain([&program.store[..]]);
+        let outputs = Walk::new(&program.outer, over_outputs);
+        let over_elements = strided.iter().map(|operand| &operand.strides[kept..]).chain([&still[..]]);
+        let reduced = Walk::new(&program.reduced, over_elements);
         let combine = Combine { fold, stored: program.stored };
         let split = Split::of(program, fold, true, program.words.len() + 2, PART_WORK);
         let spec = |operands, kind| Spec {
@@ -61,6 +65,7 @@ impl Fold {
             result: program.result,
             stored: program.stored,
             operands,
+            output: Step::Dense,
             kind,
         };
         let (walk, kernels) = match split.order {
@@ -87,10 +92,8 @@ impl Fold {
                 (outputs, Kernels::Across { many, steps: usize::from(steps), one, reads })
             }
         };
-        let sizes: SmallVec<[usize; 8]> = program.loads.iter().map(|load| load.dtype.size()).collect();
-        let offset = |((offset, _), size): (&(i64, Vec<i64>), &usize)| offset * *size as i64;
-        let offsets = strided.iter().zip(&sizes).map(offset).collect();
-        Some(Fold { split, walk, reduced, offsets, sizes, kernels })
+        let bases = Bases::new(program, &strided);
+        Some(Fold { split, walk, reduced, bases, stored: program.stored.size() as i64, kernels })
     }
 
     /// The kernels that serve it.
@@ -111,41 +114,37 @@ impl Fold {
     }
 
     /// # Safety
-    /// As for [`crate::codegen::Compiled::finish`].
+    /// As for [`codegen::Compiled::finish`].
     pub(super) unsafe fn finish(&self, partials: *const u8, out: *mut u8) {
         // SAFETY: the caller's promise is the callee's.
         unsafe { self.split.finish(partials, out) }
     }
 
     /// # Safety
-    /// As for [`crate::codegen::Compiled::run`].
-    pub(super) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) {
+    /// As for [`codegen::Compiled::run`].
+    pub(super) unsafe fn run(&self, part: usize, on: &codegen::Call<'_>) {
         // SAFETY: the caller vouches for operands and output; outputs and leaves are those of this part.
         unsafe {
-            let Some(part) = self.split.part(part, out) else { return };
+            let Some(part) = self.split.part(part, on.out) else { return };
             match &self.kernels {
-                Kernels::Along(kernel) if self.split.elements <= ALONG_LEAF => self.rows(kernel, part, loads, out),
-                Kernels::Along(kernel) => self.along(kernel, part, loads, out),
+                Kernels::Along(kernel) if self.split.elements <= ALONG_LEAF => self.rows(kernel, part, on),
+                Kernels::Along(kernel) => self.along(kernel, part, on),
                 Kernels::Across { many, steps, one, reads } => {
-                    self.across([(many, *steps), (one, 1)], reads, part, loads, out);
+                    self.across([(many, *steps), (one, 1)], reads, part, on);
                 }
             }
         }
     }
 
-    /// The address of an operand's element.
-    fn address(&self, loads: &[*const u8], operand: usize, position: i64) -> i64 {
-        loads[operand].addr() as i64 + self.offsets[operand] + position * self.sizes[operand] as i64
-    }
-
     /// Rows of one leaf each.
     ///
     /// # Safety
-    /// As for [`crate::codegen::Compiled::run`], for the given part.
-    unsafe fn rows(&self, kernel: &Kernel, part: Part, loads: &[*const u8], out: *mut u8) {
+    /// As for [`codegen::Compiled::run`], for the given part.
+    unsafe fn rows(&self, kernel: &Kernel, part: Part, on: &codegen::Call<'_>) {
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
         let mut scratch = Scratch::new(frame_bytes + BLOCK * 8);
-        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, loads.len());
+        let (operands, as_they_are) = (on.loads.len(), self.split.store.as_they_are());
+        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let (row_axis, row_stride) = self.walk.row_axis();
         let mut output = part.outputs.start;
         // SAFETY: rows and their elements are of the program's index space, for which the caller vouches; results go to
@@ -154,24 +153,32 @@ impl Fold {
             let frame = scratch.start();
             let results = frame.add(frame_bytes);
             let mut call = Call::new(kernel, frame);
-            for k in 0..loads.len() {
-                call.step(k, row_stride(k) * self.sizes[k] as i64);
+            call.scalars(on.scalars);
+            for k in 0..operands {
+                call.step(k, row_stride(k) * self.bases.size(k));
             }
-            call.step(loads.len(), width as i64);
-            call.step(loads.len() + 1, 0);
+            call.step(operands + 1, 0);
             while output < part.outputs.end {
                 let room = row_axis - self.walk.locate(output, &mut positions);
-                let direct = self.split.direct(output, part.split, out);
-                let most = if direct.is_some() { usize::MAX } else { BLOCK };
+                let (to, step) = match self.split.partial(output, part.split, on.out) {
+                    Some(partial) => (partial, width as i64),
+                    None if as_they_are => {
+                        let to = on.out.offset((positions[operands] * self.stored) as isize);
+                        (to, row_stride(operands) * self.stored)
+                    }
+                    None => (results, width as i64),
+                };
+                let most = if to == results { BLOCK } else { usize::MAX };
                 let rows = room.min(part.outputs.end - output).min(most);
-                for k in 0..loads.len() {
-                    call.pointer(k, self.address(loads, k, positions[k]));
+                for k in 0..operands {
+                    call.pointer(k, self.bases.address(on, k, positions[k]));
                 }
-                call.pointer(loads.len(), direct.unwrap_or(results).addr() as i64);
-                call.position(output * self.split.elements, self.split.elements);
+                call.pointer(operands, to.addr() as i64);
+                call.step(operands, step);
+                call.position(self.bases.position(on, output * self.split.elements), self.split.elements);
                 call.run(rows, self.split.elements);
-                if direct.is_none() {
-                    self.split.write(Value { lanes: results, uniform: false }, output, rows, part.split, out);
+                if to == results {
+                    self.split.write(Value { lanes: results, uniform: false }, output, rows, part.split, on.out);
                 }
                 output += rows;
             }
@@ -181,13 +188,14 @@ impl Fold {
     /// Outputs of several leaves each: a leaf is a row of the kernel.
     ///
     /// # Safety
-    /// As for [`crate::codegen::Compiled::run`], for the given part.
-    unsafe fn along(&self, kernel: &Kernel, part: Part, loads: &[*const u8], out: *mut u8) {
+    /// As for [`codegen::Compiled::run`], for the given part.
+    unsafe fn along(&self, kernel: &Kernel, part: Part, on: &codegen::Call<'_>) {
         const SLOT: usize = 64;
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
         let cascade_bytes = Cascade::slots(part.leaves.len()) * SLOT;
         let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + cascade_bytes);
-        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, loads.len());
+        let operands = on.loads.len();
+        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let stride = |k: usize| self.reduced.strides[k][self.reduced.strides[k].len() - 1];
         // SAFETY: leaves are of the program's index space, for which the caller vouches; their values go to scratch.
         unsafe {
@@ -195,11 +203,12 @@ impl Fold {
             let values = frame.add(frame_bytes);
             let mut cascade = Cascade::new(values.add(BLOCK * 8), SLOT, part.leaves.len());
             let mut call = Call::new(kernel, frame);
-            for k in 0..loads.len() {
-                call.step(k, ALONG_LEAF as i64 * stride(k) * self.sizes[k] as i64);
+            call.scalars(on.scalars);
+            for k in 0..operands {
+                call.step(k, ALONG_LEAF as i64 * stride(k) * self.bases.size(k));
             }
-            call.step(loads.len(), width as i64);
-            call.step(loads.len() + 1, 0);
+            call.step(operands, width as i64);
+            call.step(operands + 1, 0);
             for output in part.outputs {
                 self.walk.locate(output, &mut positions);
                 let mut leaf = part.leaves.start;
@@ -211,11 +220,11 @@ impl Fold {
                         0 => (1, self.split.elements - first),
                         rows => (rows, ALONG_LEAF),
                     };
-                    for k in 0..loads.len() {
-                        call.pointer(k, self.address(loads, k, positions[k] + first as i64 * stride(k)));
+                    for k in 0..operands {
+                        call.pointer(k, self.bases.address(on, k, positions[k] + first as i64 * stride(k)));
                     }
-                    call.pointer(loads.len(), values.addr() as i64);
-                    call.position(output * self.split.elements + first, ALONG_LEAF);
+                    call.pointer(operands, values.addr() as i64);
+                    call.position(self.bases.position(on, output * self.split.elements + first), ALONG_LEAF);
                     call.run(rows, length);
                     for row in 0..rows {
                         cascade.hand().copy_from_nonoverlapping(values.add(row * width), width);
@@ -224,7 +233,7 @@ impl Fold {
                     leaf += rows;
                 }
                 let total = Value { lanes: cascade.total(&self.split.folder, 1), uniform: false };
-                self.split.write(total, output, 1, part.split, out);
+                self.split.write(total, output, 1, part.split, on.out);
             }
         }
     }
@@ -232,15 +241,8 @@ impl Fold {
     /// A block of outputs at a time, some steps of all of them after the other.
     ///
     /// # Safety
-    /// As for [`crate::codegen::Compiled::run`], for the given part.
-    unsafe fn across(
-        &self,
-        kernels: [(&Arc<Kernel>, usize); 2],
-        reads: &[Read],
-        part: Part,
-        loads: &[*const u8],
-        out: *mut u8,
-    ) {
+    /// As for [`codegen::Compiled::run`], for the given part.
+    unsafe fn across(&self, kernels: [(&Arc<Kernel>, usize); 2], reads: &[Read], part: Part, on: &codegen::Call<'_>) {
         let slot = register_bytes(8);
         let frame_bytes = kernels.map(|(kernel, _)| kernel.frame_bytes.next_multiple_of(64));
         let cascade_bytes = Cascade::slots(part.leaves.len()) * slot;
@@ -257,9 +259,9 @@ impl Fold {
                 steps: kernels[k].1,
                 reads,
                 fold: self,
-                loads,
+                on,
             });
-            calls.iter_mut().for_each(Steps::set_steps);
+            calls.iter_mut().for_each(Steps::begin);
             while start < part.outputs.end {
                 let n = BLOCK.min(part.outputs.end - start).min(run - start % run);
                 for leaf in part.leaves.clone() {
@@ -270,7 +272,7 @@ impl Fold {
                     cascade.push(&self.split.folder, n);
                 }
                 let total = Value { lanes: cascade.total(&self.split.folder, n), uniform: false };
-                self.split.write(total, start, n, part.split, out);
+                self.split.write(total, start, n, part.split, on.out);
                 start += n;
             }
         }
@@ -279,7 +281,7 @@ impl Fold {
     /// Folds some steps of the `n` outputs from `start` into their accumulators.
     ///
     /// # Safety
-    /// As for [`crate::codegen::Compiled::run`]; the accumulators have `n` lanes.
+    /// As for [`codegen::Compiled::run`]; the accumulators have `n` lanes.
     unsafe fn fold_steps(
         &self,
         calls: &mut [Steps<'_>; 2],
@@ -288,7 +290,7 @@ impl Fold {
         n: usize,
         accumulators: *mut u8,
     ) {
-        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, self.sizes.len());
+        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, self.walk.strides.len());
         while !steps.is_empty() {
             // As far as the innermost reduced axis goes; first several at once, then one by one.
             positions.fill(0);
@@ -329,14 +331,14 @@ struct Steps<'f> {
     steps: usize,
     reads: &'f [Read],
     fold: &'f Fold,
-    loads: &'f [*const u8],
+    on: &'f codegen::Call<'f>,
 }
 
 impl Steps<'_> {
     /// The bytes between two steps of an operand.
     fn step_bytes(&self, operand: usize) -> i64 {
         let strides = &self.fold.reduced.strides[operand];
-        strides[strides.len() - 1] * self.fold.sizes[operand] as i64
+        strides[strides.len() - 1] * self.fold.bases.size(operand)
     }
 
     /// Calls `each(pointer, operand, step)` for all pointers of operands.
@@ -347,7 +349,9 @@ impl Steps<'_> {
         list.into_iter().enumerate().map(|(pointer, (operand, step))| (pointer, operand, step))
     }
 
-    fn set_steps(&mut self) {
+    /// Tells the kernel what stays the same.
+    fn begin(&mut self) {
+        self.call.scalars(self.on.scalars);
         let mut accumulators = 0;
         for (pointer, operand, _) in self.pointers() {
             let bytes = self.step_bytes(operand) * self.steps as i64;
@@ -362,7 +366,7 @@ impl Steps<'_> {
     unsafe fn run(&mut self, positions: &[i64], rows: usize, n: usize, accumulators: *mut u8) {
         let mut last = 0;
         for (pointer, operand, step) in self.pointers() {
-            let first = self.fold.address(self.loads, operand, positions[operand]);
+            let first = self.fold.bases.address(self.on, operand, positions[operand]);
             self.call.pointer(pointer, first + step as i64 * self.step_bytes(operand));
             last = pointer + 1;
         }

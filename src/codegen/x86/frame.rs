@@ -46,6 +46,7 @@ pub(super) struct Frame {
     /// The operand that is the accumulators in the frame itself.
     own_operand: Option<u16>,
     accumulators: usize,
+    scalars: usize,
     /// For tails: 32 bytes for each pointer.
     bounce: usize,
     slots: usize,
@@ -82,7 +83,9 @@ impl Frame {
                 }
             }
         }
-        let accumulators = (POINTERS + 3 * 8 * pointers).next_multiple_of(64);
+        let scalars = POINTERS + 3 * 8 * pointers;
+        let scalar_count = built.scalars.iter().map(|&(slot, _)| usize::from(slot) + 1).max().unwrap_or(0);
+        let accumulators = (scalars + 8 * scalar_count).next_multiple_of(64);
         let accumulator_bytes = own_operand.map_or(0, |at| ACCUMULATORS * built.operands[usize::from(at)].dtype.size());
         let bounce = accumulators + accumulator_bytes;
         let slots = bounce + 32 * pointers;
@@ -98,6 +101,7 @@ impl Frame {
             copies_are_steps: steps > 1,
             own_operand,
             accumulators,
+            scalars,
             bounce,
             slots,
             save,
@@ -111,6 +115,11 @@ impl Frame {
     /// The bytes of the frame, given how many spill slots there are.
     pub(super) fn bytes(&self, spills: u32) -> usize {
         self.spills + 32 * spills as usize
+    }
+
+    /// Where the bits of a scalar are.
+    pub(super) fn scalar(&self, slot: u16) -> usize {
+        self.scalars + 8 * usize::from(slot)
     }
 
     /// The registers in use that the caller wants back.
@@ -240,6 +249,7 @@ impl Places for Frame {
                 }
             }
             Home::LaneNumbers => Mem::At(self.lane_numbers, 32 * i32::from(copy)),
+            Home::Scalar(slot) => Mem::Base(RDI, self.scalar(slot) as i32),
             Home::Position => Mem::Base(RDI, POSITION as i32),
             Home::Tail32 => Mem::Base(RDI, TAIL_32),
             Home::Tail64 => Mem::Base(RDI, TAIL_64),
@@ -249,7 +259,7 @@ impl Places for Frame {
 
     fn target(&mut self, asm: &mut Asm, target: Target, copy: u8) -> Mem {
         match target {
-            Target::Operand(operand) => self.home(asm, Home::Element { operand, lane: 0 }, copy),
+            Target::Operand { operand, lane } => self.home(asm, Home::Element { operand, lane }, copy),
             Target::Slot(at) => self.home(asm, Home::Slot(at), copy),
             Target::Accumulators(k) => self.accumulator(usize::from(k)),
             Target::Row(operand) => {

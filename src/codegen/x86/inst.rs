@@ -29,6 +29,8 @@ pub(super) enum Home {
     },
     /// The numbers of the vector's lanes, counted from the first lane of the loop's step.
     LaneNumbers,
+    /// In the frame, where whoever runs the kernel has put it: 64 bits of a scalar.
+    Scalar(u16),
     /// The position of the row's first element: one 64-bit number.
     Position,
     /// The lanes that a tail has, in lanes of 32 or of 64 bits.
@@ -66,8 +68,8 @@ pub(super) enum Form {
 /// Where a store goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// An operand's element for the vector's first lane, and those after it.
-    Operand(u16),
+    /// An operand's element for the vector's given lane, and those after it.
+    Operand { operand: u16, lane: u8 },
     /// The frame.
     Slot(u32),
     /// One vector of the accumulators of a row.

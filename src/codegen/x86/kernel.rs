@@ -22,6 +22,7 @@ use super::memory::Pages;
 use super::op::{self, Op};
 use super::rare;
 use crate::codegen::order::ACCUMULATORS;
+use crate::ops::vector::Lane;
 
 /// A kernel that can be run.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(super) struct Kernel {
     pub(super) frame_bytes: usize,
     /// How many pointers the frame has.
     pub(super) pointers: usize,
+    /// The scalars it reads: the number of each, its lane, and where in the frame it belongs.
+    pub(super) scalars: Vec<(u16, Lane, usize)>,
     /// The code, without the constants after it.
     #[cfg(test)]
     pub(super) code: Vec<u8>,
@@ -49,12 +52,14 @@ impl Kernel {
         let code_end = writer.asm.len();
         writer.data();
         let (frame_bytes, pointers) = (writer.frame.bytes(writer.spills), writer.frame.pointers);
+        let scalars = built.scalars.iter().map(|&(slot, lane)| (slot, lane, writer.frame.scalar(slot))).collect();
         let code = writer.asm.finish();
         let pages = Pages::new(&code)?;
         Some(Kernel {
             pages,
             frame_bytes,
             pointers,
+            scalars,
             #[cfg(test)]
             code: code[..code_end].to_vec(),
         })
@@ -348,7 +353,9 @@ impl Writer<'_> {
         self.one_by_one(|writer, lane| {
             let (load, store): (Op, Op) = match size {
                 1 => (op::PINSRB, op::PEXTRB),
-                _ => (op::PINSRW, op::PEXTRW),
+                2 => (op::PINSRW, op::PEXTRW),
+                4 => (op::PINSRD, op::PEXTRD),
+                _ => (op::PINSRQ, op::PEXTRQ),
             };
             let from = Operand::Memory(bounce.offset((lane * size) as i32));
             writer.asm.vex(load, Width::X, 0, 0, from, Some(0));

@@ -5,7 +5,8 @@ use super::cache;
 use super::call::Call;
 use super::elements::Step;
 use super::kernel::Kernel;
-use super::walk::{Scratch, Walk, strided};
+use super::walk::{Bases, Scratch, Walk, strided};
+use crate::codegen;
 use crate::lower::program::LoopProgram;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -29,11 +30,11 @@ fn too_short(walk: &Walk, words: usize) -> bool {
 /// An elementwise program.
 pub(super) struct Map {
     kernel: Arc<Kernel>,
+    /// The operands, then the output.
     walk: Walk,
-    /// The first byte of each operand, and the size of its elements.
-    offsets: SmallVec<[i64; 8]>,
-    sizes: SmallVec<[usize; 8]>,
-    stored: usize,
+    bases: Bases,
+    /// The bytes of an element of the output.
+    stored: i64,
     rows: usize,
     /// The rows and the columns of a part.
     part_rows: usize,
@@ -46,11 +47,16 @@ impl Map {
     pub(super) fn of(program: &LoopProgram) -> Option<Map> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
         let strided = strided(program)?;
-        let walk = Walk::new(&program.outer, strided.iter().map(|(_, strides)| &strides[..]));
+        let strides = strided.iter().map(|operand| &operand.strides[..]).chain([&program.store[..]]);
+        let walk = Walk::new(&program.outer, strides);
         if too_short(&walk, program.words.len()) {
             return None;
         }
         let operands = walk.reads(program)?;
+        let output = match walk.step(program.loads.len())? {
+            Step::Uniform => Step::Dense, // there is only one
+            step => step,
+        };
         let crosses = operands.iter().zip(&walk.strides).any(|(read, strides)| {
             let outside = strides.len().checked_sub(2).map_or(0, |axis| strides[axis]);
             matches!(read.step, Step::Strided(stride) if outside != 0 && outside.abs() < stride.abs())
@@ -60,6 +66,7 @@ impl Map {
             result: program.result,
             stored: program.stored,
             operands,
+            output,
             kind: Kind::Map,
         };
         let kernel = cache::kernel(spec)?;
@@ -68,12 +75,9 @@ impl Map {
         let elements = (PART_WORK / (program.words.len() + 4)).max(COLUMNS);
         let part_columns = columns.min(elements.next_multiple_of(COLUMNS)).max(1);
         let part_rows = if part_columns < columns { 1 } else { (elements / part_columns).max(1) };
-        let sizes: SmallVec<[usize; 8]> = program.loads.iter().map(|load| load.dtype.size()).collect();
-        let offset = |((offset, _), size): (&(i64, Vec<i64>), &usize)| offset * *size as i64;
         Some(Map {
-            offsets: strided.iter().zip(&sizes).map(offset).collect(),
-            sizes,
-            stored: program.stored.size(),
+            bases: Bases::new(program, &strided),
+            stored: program.stored.size() as i64,
             tile: if crosses { TILE } else { part_columns },
             kernel,
             walk,
@@ -99,8 +103,8 @@ impl Map {
     }
 
     /// # Safety
-    /// As for [`crate::codegen::Compiled::run`].
-    pub(super) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) {
+    /// As for [`codegen::Compiled::run`].
+    pub(super) unsafe fn run(&self, part: usize, on: &codegen::Call<'_>) {
         let columns = self.walk.inner();
         if columns == 0 || self.rows == 0 {
             return;
@@ -109,30 +113,32 @@ impl Map {
         let end = self.rows.min((group + 1) * self.part_rows);
         let end_column = columns.min(column + self.part_columns);
         let mut scratch = Scratch::new(self.kernel.frame_bytes);
-        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, loads.len());
+        let operands = on.loads.len();
+        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let (row_axis, row_stride) = self.walk.row_axis();
         let mut row = group * self.part_rows;
         // SAFETY: the frame has the kernel's size and starts on a cache line; the rows and columns told to the kernel are of the
         // program's index space, for which the caller vouches.
         unsafe {
             let mut call = Call::new(&self.kernel, scratch.start());
-            for k in 0..loads.len() {
-                call.step(k, row_stride(k) * self.sizes[k] as i64);
+            call.scalars(on.scalars);
+            for k in 0..operands {
+                call.step(k, row_stride(k) * self.bases.size(k));
             }
-            call.step(loads.len(), (columns * self.stored) as i64);
+            call.step(operands, row_stride(operands) * self.stored);
             while row < end {
                 let rows = (row_axis - self.walk.locate(row, &mut positions)).min(end - row);
                 let mut first = column;
                 while first < end_column {
                     let length = self.tile.min(end_column - first);
-                    for (k, load) in loads.iter().enumerate() {
-                        let strides = &self.walk.strides[k];
+                    for (k, strides) in self.walk.strides[..operands].iter().enumerate() {
                         let position = positions[k] + first as i64 * strides[strides.len() - 1];
-                        call.pointer(k, load.addr() as i64 + self.offsets[k] + position * self.sizes[k] as i64);
+                        call.pointer(k, self.bases.address(on, k, position));
                     }
-                    let output = row * columns + first;
-                    call.pointer(loads.len(), out.addr() as i64 + (output * self.stored) as i64);
-                    call.position(output, columns);
+                    let strides = &self.walk.strides[operands];
+                    let output = positions[operands] + first as i64 * strides[strides.len() - 1];
+                    call.pointer(operands, on.out.addr() as i64 + output * self.stored);
+                    call.position(self.bases.position(on, row * columns + first), columns);
                     call.run(rows, length);
                     first += length;
                 }

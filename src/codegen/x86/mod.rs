@@ -27,6 +27,7 @@ mod select;
 pub(super) mod tests;
 mod walk;
 
+use super::Call;
 use crate::lower::program::LoopProgram;
 use std::sync::OnceLock;
 
@@ -83,12 +84,12 @@ impl Jit {
     ///
     /// # Safety
     /// As there.
-    pub(super) unsafe fn run(&self, part: usize, loads: &[*const u8], out: *mut u8) {
+    pub(super) unsafe fn run(&self, part: usize, call: &Call<'_>) {
         // SAFETY: the caller's promise is the callee's.
         unsafe {
             match &self.0 {
-                Kind::Map(map) => map.run(part, loads, out),
-                Kind::Fold(fold) => fold.run(part, loads, out),
+                Kind::Map(map) => map.run(part, call),
+                Kind::Fold(fold) => fold.run(part, call),
             }
         }
     }

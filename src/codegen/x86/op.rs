@@ -74,6 +74,8 @@ ops! {
     INSERTI128: Rvmi 3 1 0 0x38 "y";
     PEXTRB: Mri 3 1 0 0x14 "x";
     PEXTRW: Mri 3 1 0 0x15 "x";
+    PEXTRD: Mri 3 1 0 0x16 "x";
+    PEXTRQ: Mri 3 1 1 0x16 "x";
     EXTRACTI128: Mri 3 1 0 0x39 "y";
     SHUFPS: Rvmi 1 0 0 0xc6 "xy";
     PSHUFD: Rmi 1 1 0 0x70 "xy";

@@ -209,6 +209,7 @@ impl Select {
             }
             Word::Const { lane: Lane::I32 | Lane::F32, bits } => self.constant_32(bits as u32),
             Word::Const { lane: Lane::I64 | Lane::F64, bits } => self.constant_64(bits),
+            Word::Scalar(slot) => self.scalar(slot, lane),
             Word::Unary(unary, x) => self.unary(unary, x.lane, of(x)),
             Word::Binary(binary, a, b) => return self.binary(binary, lane, of(a), of(b)),
             Word::Compare(compare, a, b) => self.compare(compare, a.lane, of(a), of(b)),
@@ -221,6 +222,19 @@ impl Select {
             }
             Word::Load { .. } | Word::Position | Word::Lookup { .. } => return None,
         })
+    }
+
+    /// A value from the frame, in all lanes. There, a mask is all ones or all zeros.
+    fn scalar(&mut self, slot: u16, lane: Lane) -> Id {
+        let value = self.at_home(Home::Scalar(slot), Width::X, true);
+        match lane {
+            Lane::Mask => {
+                let mask = self.rm(op::BROADCASTSD, Width::Y, value);
+                self.new_mask(mask, 0)
+            }
+            Lane::I32 | Lane::F32 => self.rm(op::BROADCASTSS, self.width(lane), value),
+            Lane::I64 | Lane::F64 => self.rm(op::BROADCASTSD, Width::Y, value),
+        }
     }
 
     fn fma(&mut self, lane: Lane, a: Id, b: Id, c: Id) -> Id {

@@ -2,8 +2,9 @@
 
 use super::build::Read;
 use super::elements::Step;
-use crate::codegen::block::affine;
-use crate::lower::program::{Access, LoopProgram};
+use crate::codegen::Call;
+use crate::codegen::block::{affine, origin_step};
+use crate::lower::program::{Access, Load, LoopProgram};
 use smallvec::SmallVec;
 use std::cell::Cell;
 
@@ -16,19 +17,68 @@ pub(super) struct Walk {
     pub(super) strides: Vec<SmallVec<[i64; 4]>>,
 }
 
-/// An operand's offset and strides over all axes of the program.
-pub(super) fn strided(program: &LoopProgram) -> Option<Vec<(i64, Vec<i64>)>> {
+/// Where an operand is: its element at index 0, and the strides over all axes of the program.
+pub(super) struct Strided {
+    pub(super) offset: i64,
+    pub(super) strides: Vec<i64>,
+    /// What the origin of a call adds to the offset, for every index.
+    pub(super) by_origin: i64,
+}
+
+/// The operands of a program, if all are read at constant strides.
+pub(super) fn strided(program: &LoopProgram) -> Option<Vec<Strided>> {
     let rank = program.outer.len() + program.reduced.len();
     let one = |access: &Access| match access {
-        Access::Strided { offset, strides } => Some((*offset, strides.clone())),
-        Access::Computed { position, guards } if guards.is_empty() => affine(position, rank),
+        Access::Strided { offset, strides } => {
+            Some(Strided { offset: *offset, strides: strides.clone(), by_origin: 0 })
+        }
+        Access::Computed { position, guards } if guards.is_empty() => {
+            let (offset, strides) = affine(position, rank)?;
+            let by_origin = if program.outer.is_empty() { 0 } else { strides[0] };
+            Some(Strided { offset, strides, by_origin })
+        }
         Access::Computed { .. } => None,
     };
     program.loads.iter().map(|load| one(&load.access)).collect()
 }
 
+/// The operands of a program in memory: everything that changes neither with the row nor with the step.
+pub(super) struct Bases {
+    /// The first byte of each operand, what the origin adds to it, and the bytes of an element.
+    operands: SmallVec<[(i64, i64, i64); 8]>,
+    /// How far apart neighbours along the first outer axis are in the index space.
+    origin_step: usize,
+}
+
+impl Bases {
+    pub(super) fn new(program: &LoopProgram, strided: &[Strided]) -> Bases {
+        let of = |(load, strided): (&Load, &Strided)| {
+            let size = load.dtype.size() as i64;
+            (strided.offset * size, strided.by_origin * size, size)
+        };
+        let operands = program.loads.iter().zip(strided).map(of).collect();
+        Bases { operands, origin_step: origin_step(program) }
+    }
+
+    /// The bytes of an element.
+    pub(super) fn size(&self, operand: usize) -> i64 {
+        self.operands[operand].2
+    }
+
+    /// The address of an operand's element, so many from its first.
+    pub(super) fn address(&self, call: &Call<'_>, operand: usize, position: i64) -> i64 {
+        let (offset, by_origin, size) = self.operands[operand];
+        call.loads[operand].addr() as i64 + offset + by_origin * call.origin as i64 + position * size
+    }
+
+    /// The position, in the index space, of the element so many from the first.
+    pub(super) fn position(&self, call: &Call<'_>, element: usize) -> usize {
+        call.origin.wrapping_mul(self.origin_step).wrapping_add(element)
+    }
+}
+
 impl Walk {
-    /// Merges axes: one joins the one inside it where all operands walk both evenly.
+    /// Merges axes, whose sizes come outermost first: one joins the one inside it where all operands walk both evenly.
     pub(super) fn new<'s>(sizes: &[usize], strides: impl Iterator<Item = &'s [i64]>) -> Walk {
         let strides: SmallVec<[&[i64]; 8]> = strides.collect();
         let mut axes: SmallVec<[(usize, usize); 4]> = SmallVec::new(); // the size, and the axis that has the strides
@@ -68,15 +118,17 @@ impl Walk {
 
     /// How operands are read along the innermost axis, or `None` where steps are too long for the code.
     pub(super) fn reads(&self, program: &LoopProgram) -> Option<Vec<Read>> {
-        let read = |(load, strides): (&crate::lower::program::Load, &SmallVec<[i64; 4]>)| {
-            let step = Step::of(strides[strides.len() - 1]);
-            let near = match step {
-                Step::Strided(stride) => stride.unsigned_abs() < 1 << 22,
-                Step::Uniform | Step::Dense => true,
-            };
-            near.then_some(Read { dtype: load.dtype, step, stepped: false })
-        };
-        program.loads.iter().zip(&self.strides).map(read).collect()
+        let read = |(k, load): (usize, &Load)| Some(Read { dtype: load.dtype, step: self.step(k)?, stepped: false });
+        program.loads.iter().enumerate().map(read).collect()
+    }
+
+    /// How an operand lies along the innermost axis, or `None` where steps are too long for the code.
+    pub(super) fn step(&self, operand: usize) -> Option<Step> {
+        let strides = &self.strides[operand];
+        match Step::of(strides[strides.len() - 1]) {
+            Step::Strided(stride) if stride.unsigned_abs() >= 1 << 22 => None,
+            step => Some(step),
+        }
     }
 
     /// How far each operand is from its first element at a row, given by the row's number over all axes but the last;

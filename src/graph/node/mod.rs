@@ -174,6 +174,11 @@ impl Node {
         self.read_state().op.clone()
     }
 
+    /// Whether the node's data will be given by name.
+    pub(crate) fn is_input(&self) -> bool {
+        matches!(self.read_state().op, Op::Input)
+    }
+
     /// The op and the result, at one moment, to keep.
     pub(crate) fn op_and_buffer(&self) -> (Op, Option<Buffer>) {
         let state = self.read_state();
@@ -194,6 +199,12 @@ impl Node {
     /// The result, once executed.
     pub(crate) fn buffer(&self) -> Option<Buffer> {
         self.read_state().buffer.clone()
+    }
+
+    /// The address of the node's elements, to write others there: only where nobody else has the node or its buffer.
+    pub(crate) fn overwrite(&mut self) -> Option<*mut u8> {
+        let state = Arc::get_mut(&mut self.0)?.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.buffer.as_mut()?.overwrite()
     }
 
     /// Whether the numbers are here (a view's are when its base's are).

@@ -60,6 +60,11 @@ impl Emit {
         self.word(Word::Position, Lane::I64)
     }
 
+    /// A value of a dtype that is told when the program is run, in that dtype's lane.
+    pub(crate) fn scalar(&mut self, slot: usize, dtype: DType) -> Val {
+        self.word(Word::Scalar(slot as u16), Lane::of(dtype))
+    }
+
     /// A constant by its lane's bits.
     pub(crate) fn constant_bits(&mut self, lane: Lane, bits: u64) -> Val {
         self.word(Word::Const { lane, bits }, lane)
@@ -67,17 +72,7 @@ impl Emit {
 
     /// A constant of a dtype, in that dtype's lane.
     pub(crate) fn literal(&mut self, literal: Literal) -> Val {
-        let lane = Lane::of(literal.dtype());
-        let bits = match lane {
-            Lane::Mask => literal.bits(),
-            Lane::I32 | Lane::I64 => {
-                let integer = literal.to_integer().expect("an integer lane holds integers");
-                if lane == Lane::I32 { u64::from(integer as u32) } else { integer as u64 }
-            }
-            Lane::F32 => u64::from((literal.to_f64() as f32).to_bits()),
-            Lane::F64 => literal.to_f64().to_bits(),
-        };
-        self.constant_bits(lane, bits)
+        self.constant_bits(Lane::of(literal.dtype()), lane_bits(literal))
     }
 
     /// A float constant in the given float lane (rounded to it).
@@ -252,5 +247,19 @@ impl Emit {
     /// `when ? f(x) : otherwise`, for lanes that are seldom.
     pub(crate) fn rare(&mut self, when: Val, f: LaneFn, x: Val, otherwise: Val) -> Val {
         self.word(Word::Rare { when, f, x, otherwise }, otherwise.lane)
+    }
+}
+
+/// A constant of a dtype as the bits of that dtype's lane.
+pub(crate) fn lane_bits(literal: Literal) -> u64 {
+    let lane = Lane::of(literal.dtype());
+    match lane {
+        Lane::Mask => literal.bits(),
+        Lane::I32 | Lane::I64 => {
+            let integer = literal.to_integer().expect("an integer lane holds integers");
+            if lane == Lane::I32 { u64::from(integer as u32) } else { integer as u64 }
+        }
+        Lane::F32 => u64::from((literal.to_f64() as f32).to_bits()),
+        Lane::F64 => literal.to_f64().to_bits(),
     }
 }

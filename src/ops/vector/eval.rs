@@ -14,6 +14,7 @@ pub(crate) fn eval(words: &[(Word, Lane)], result: Val, loads: &[u64], position:
         let value = match word {
             Word::Load { slot, dtype: _ } => loads[slot as usize],
             Word::Const { lane: _, bits } => bits,
+            Word::Scalar(_) => unreachable!("an op writes no scalars"),
             Word::Position => position as u64,
             Word::Unary(word, x) => unary(word, x.lane, lane, of(x)),
             Word::Binary(word, a, b) => binary(word, lane, of(a), of(b))?,

@@ -10,7 +10,7 @@ mod emit;
 #[cfg(test)]
 mod eval;
 
-pub(crate) use emit::Emit;
+pub(crate) use emit::{Emit, lane_bits};
 #[cfg(test)]
 pub(crate) use eval::eval;
 
@@ -190,6 +190,8 @@ pub(crate) enum Word {
         lane: Lane,
         bits: u64,
     },
+    /// A value that is the same for every element and is told when the program is run, by its number; the bits as of a constant.
+    Scalar(u16),
     /// `I64`: the element's position in the kernel's index space, row-major.
     Position,
     Unary(Unary, Val),

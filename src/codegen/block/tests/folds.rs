@@ -1,9 +1,10 @@
 //! Reductions: both orders, at sizes around the edges of leaves and blocks, split and whole.
 
+use super::scalar::Told;
 use super::words::SIZES;
 use super::{Random, buffer, check, run};
-use crate::codegen::Compiled;
 use crate::codegen::order::Order;
+use crate::codegen::{Call, Compiled};
 use crate::dtype::{DType, Literal};
 use crate::lower::program::{Access, Fold, Load, LoopProgram};
 use crate::ops::vector::Emit;
@@ -23,6 +24,7 @@ pub(in crate::codegen) fn matrix(
         if over_rows { (columns, rows, vec![1, width]) } else { (rows, columns, vec![width, 1]) };
     LoopProgram {
         outer: vec![outer],
+        store: vec![1],
         reduced: vec![reduced],
         loads: vec![Load { dtype, access: Access::Strided { offset: 0, strides } }],
         words: emit.finish(),
@@ -69,7 +71,7 @@ fn sums_are_close_to_exact() {
         let values: Vec<f32> = (0..rows * columns).map(|_| (random.below(1 << 24) as f32) / (1 << 24) as f32).collect();
         let operand = values.iter().map(|&value| Literal::F32(value)).collect();
         let program = matrix(rows, columns, over_rows, DType::F32, Fold::Sum);
-        for (output, found) in run(&program, &[operand], true).unwrap().iter().enumerate() {
+        for (output, found) in run(&program, &[operand], &Told::default(), true).unwrap().iter().enumerate() {
             let exact: f64 = if over_rows {
                 (0..rows).map(|row| f64::from(values[row * columns + output])).sum()
             } else {
@@ -111,22 +113,24 @@ fn parts_may_run_on_many_threads() {
             let compiled = &compiled;
             scope.spawn(move || {
                 for part in (thread..compiled.parts()).step_by(4) {
+                    let loads = [operand_at as *const u8];
+                    let call = Call { loads: &loads, scalars: &[], out: partials_at as *mut u8, origin: 0 };
                     // SAFETY: the operand has all positions, the partial results have their room.
-                    unsafe { compiled.run(part, &[operand_at as *const u8], partials_at as *mut u8) }.unwrap();
+                    unsafe { compiled.run(part, &call) }.unwrap();
                 }
             });
         }
     });
     // SAFETY: all parts have run.
     unsafe { compiled.finish(partials.as_ptr().cast(), out.as_mut_ptr().cast()) };
-    let expected = run(&program, &[values], true).unwrap();
+    let expected = run(&program, &[values], &Told::default(), true).unwrap();
     assert_eq!(out.into_iter().map(Literal::F32).collect::<Vec<_>>(), expected);
 }
 
 #[test]
 fn nan_wins_and_nothing_gives_the_identity() {
     let nan = matrix(1, 3, false, DType::F32, Fold::Max);
-    let found = run(&nan, &[[1.0, f32::NAN, 2.0].map(Literal::F32).to_vec()], true).unwrap();
+    let found = run(&nan, &[[1.0, f32::NAN, 2.0].map(Literal::F32).to_vec()], &Told::default(), true).unwrap();
     assert!(found[0].to_f64().is_nan());
     for (fold, dtype, expected) in [
         (Fold::Sum, DType::I16, Literal::I16(0)),
@@ -138,6 +142,6 @@ fn nan_wins_and_nothing_gives_the_identity() {
         (Fold::Min, DType::U64, Literal::U64(u64::MAX)),
     ] {
         let empty = matrix(1000, 0, false, dtype, fold);
-        assert_eq!(run(&empty, &[vec![Literal::zero(dtype)]], true).unwrap(), vec![expected; 1000]);
+        assert_eq!(run(&empty, &[vec![Literal::zero(dtype)]], &Told::default(), true).unwrap(), vec![expected; 1000]);
     }
 }

@@ -6,11 +6,11 @@ pub(in crate::codegen) mod scalar;
 pub(in crate::codegen) mod words;
 
 use super::vector_unit;
-use crate::codegen::Compiled;
+use crate::codegen::{Call, Compiled};
 use crate::dtype::{DType, Literal, bf16, f16};
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
-use scalar::Scalar;
+use scalar::{Scalar, Told, places};
 
 /// A small random generator (xorshift64*).
 pub(in crate::codegen) struct Random(u64);
@@ -105,39 +105,53 @@ pub(in crate::codegen) fn elements(buffer: &[u64], dtype: DType, count: usize) -
 pub(in crate::codegen) fn run(
     program: &LoopProgram,
     operands: &[Vec<Literal>],
+    told: &Told,
     vector: bool,
 ) -> Result<Vec<Literal>, Fault> {
     let compiled = Compiled::interpreted(program, vector);
     let buffers: Vec<Vec<u64>> = operands.iter().map(|values| buffer(values)).collect();
     let loads: Vec<*const u8> = buffers.iter().map(|buffer| buffer.as_ptr().cast()).collect();
-    let count = program.outer.iter().product::<usize>();
+    let places = places(program);
+    let count = places.iter().max().map_or(0, |last| last + 1);
     let words = (count * program.stored.size()).div_ceil(8);
-    // The words after the output tell whether anything was written there.
+    // What is between and after the outputs tells whether anything was written there.
     let canary = 0x5a5a_1234_5678_a5a5;
     let mut out = vec![canary; words + 8];
+    let empty = elements(&out, program.stored, count);
+    let call = Call { loads: &loads, scalars: &told.scalars, out: out.as_mut_ptr().cast(), origin: told.origin };
     // SAFETY: the caller vouches for the positions (the scalar evaluator, with its checked reads, agrees), and
     // `out` has room for all outputs.
-    unsafe { compiled.run_all(&loads, out.as_mut_ptr().cast())? };
+    unsafe { compiled.run_all(&call)? };
     assert!(out[words..].iter().all(|&word| word == canary), "written beyond the output");
-    Ok(elements(&out, program.stored, count))
+    let mut found = elements(&out, program.stored, count);
+    let outputs = places.iter().map(|&place| std::mem::replace(&mut found[place], empty[place])).collect();
+    let untouched = found.iter().zip(&empty).all(|(found, empty)| found.bits() == empty.bits());
+    assert!(untouched, "written between the outputs");
+    Ok(outputs)
 }
 
 /// Checks a program against the scalar evaluator.
 #[track_caller]
 pub(in crate::codegen) fn check(program: &LoopProgram, operands: &[Vec<Literal>]) {
-    let expected = scalar::evaluate(program, operands);
+    check_told(program, operands, &Told::default());
+}
+
+/// Checks a program that is told something against the scalar evaluator.
+#[track_caller]
+pub(in crate::codegen) fn check_told(program: &LoopProgram, operands: &[Vec<Literal>], told: &Told) {
+    let expected = scalar::evaluate(program, operands, told);
     #[cfg(all(target_arch = "x86_64", unix))]
-    crate::codegen::x86::tests::check_against(program, operands, &expected);
+    crate::codegen::x86::tests::check_against(program, operands, told, &expected);
     for vector in [false, true] {
         if vector && !vector_unit() {
             continue;
         }
-        match (&expected, run(program, operands, vector)) {
+        match (&expected, run(program, operands, told, vector)) {
             (Ok(expected), Ok(found)) => {
                 for (i, (&expected, &found)) in expected.iter().zip(&found).enumerate() {
                     assert!(
                         Scalar::of(expected).same(Scalar::of(found)),
-                        "output {i}: expected {expected:?}, found {found:?} (vector: {vector}) in {program:#?}"
+                        "output {i}: expected {expected:?}, found {found:?} (vector: {vector}) in {program:#?} {told:?}"
                     );
                 }
             }

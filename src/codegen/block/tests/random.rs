@@ -1,9 +1,13 @@
 //! Random programs over random shapes and accesses.
 
+use super::scalar::{Scalar, Told, evaluate, places};
 use super::words::{SIZES, plain};
-use super::{Random, check};
+use super::{Random, check, check_told, run};
+use crate::codegen::block::lane_bits;
+use crate::codegen::order::Order;
 use crate::dtype::{DType, Literal};
-use crate::lower::program::{Access, Fold, Guard, Load, LoopProgram};
+use crate::lower::RowProgram;
+use crate::lower::program::{Access, Fold, Guard, Load, LoopProgram, dense};
 use crate::ops::vector::{Binary, Emit, Lane, Unary, Val};
 use crate::shape::Expr;
 use std::sync::Arc;
@@ -196,8 +200,31 @@ impl Writer {
     }
 }
 
-/// A random program with its operands.
-fn program(random: &mut Random, words: usize, fold: Option<Fold>, limit: usize) -> (LoopProgram, Vec<Vec<Literal>>) {
+/// A random program, its operands, and what it is told.
+pub(in crate::codegen) type Drawn = (LoopProgram, Vec<Vec<Literal>>, Told);
+
+/// Strides for an output: mostly dense, sometimes a region of something larger, sometimes turned round.
+fn store(random: &mut Random, sizes: &[usize]) -> Vec<i64> {
+    if !random.chance(3) {
+        return dense(sizes);
+    }
+    let mut order: Vec<usize> = (0..sizes.len()).rev().collect();
+    if random.chance(3) {
+        for k in (1..order.len()).rev() {
+            order.swap(k, random.below(k + 1));
+        }
+    }
+    let mut strides = vec![0; sizes.len()];
+    let mut step = if random.chance(4) { 1 + random.below(3) } else { 1 };
+    for axis in order {
+        strides[axis] = step as i64;
+        step = step * sizes[axis].max(1) + if random.chance(2) { random.below(5) } else { 0 };
+    }
+    strides
+}
+
+/// A random program.
+fn program(random: &mut Random, words: usize, fold: Option<Fold>, limit: usize) -> Drawn {
     program_with(random, words, fold, limit, true)
 }
 
@@ -208,7 +235,7 @@ pub(in crate::codegen) fn program_with(
     fold: Option<Fold>,
     limit: usize,
     all: bool,
-) -> (LoopProgram, Vec<Vec<Literal>>) {
+) -> Drawn {
     let outer = shape(random, limit);
     let reduced = match fold {
         None => vec![],
@@ -230,6 +257,13 @@ pub(in crate::codegen) fn program_with(
         let val = writer.emit.position();
         writer.values.push(val);
     }
+    let origin = if random.chance(2) { random.below(50) } else { 0 };
+    let mut told = Told { scalars: Vec::new(), origin };
+    for slot in 0..random.below(4).saturating_sub(1) {
+        let dtype = random.pick(&DType::ALL);
+        writer.values.push(writer.emit.scalar(slot, dtype));
+        told.scalars.push(lane_bits(random.value(dtype)));
+    }
     for _ in 0..words {
         writer.word(random);
     }
@@ -238,7 +272,8 @@ pub(in crate::codegen) fn program_with(
         Some(Fold::Max | Fold::Min) | None => random.pick(&DType::ALL),
     };
     let result = writer.of_lane(random, Lane::of(stored));
-    (LoopProgram { outer, reduced, loads, words: writer.emit.finish(), result, fold, stored }, operands)
+    let store = store(random, &outer);
+    (LoopProgram { outer, store, reduced, loads, words: writer.emit.finish(), result, fold, stored }, operands, told)
 }
 
 #[test]
@@ -246,8 +281,8 @@ fn random_maps_agree_with_the_evaluator() {
     for seed in 0..1500 {
         let mut random = Random::new(1000 + seed);
         let words = random.below(12);
-        let (program, operands) = program(&mut random, words, None, 1500);
-        check(&program, &operands);
+        let (program, operands, told) = program(&mut random, words, None, 1500);
+        check_told(&program, &operands, &told);
     }
 }
 
@@ -265,7 +300,8 @@ fn transposes_of_every_edge_agree_with_the_evaluator() {
         let values = (0..sizes.iter().product()).map(|_| random.value(dtype)).collect();
         let loads = vec![Load { dtype, access }];
         let (outer, words) = (sizes.to_vec(), emit.finish());
-        let program = LoopProgram { outer, reduced: vec![], loads, words, result, fold: None, stored: dtype };
+        let store = dense(&outer);
+        let program = LoopProgram { outer, store, reduced: vec![], loads, words, result, fold: None, stored: dtype };
         check(&program, &[values]);
     }
 }
@@ -276,8 +312,8 @@ fn random_folds_agree_with_the_evaluator() {
         let mut random = Random::new(100_000 + seed);
         let fold = random.pick(&[Fold::Sum, Fold::Prod, Fold::Max, Fold::Min]);
         let words = random.below(6);
-        let (program, operands) = program(&mut random, words, Some(fold), 1500);
-        check(&program, &operands);
+        let (program, operands, told) = program(&mut random, words, Some(fold), 1500);
+        check_told(&program, &operands, &told);
     }
 }
 
@@ -286,13 +322,52 @@ fn deep_random_programs_keep_their_registers_apart() {
     for seed in 0..40 {
         let mut random = Random::new(200_000 + seed);
         let words = 100 + random.below(500);
-        let (program, operands) = program(&mut random, words, None, 300);
-        check(&program, &operands);
+        let (program, operands, told) = program(&mut random, words, None, 300);
+        check_told(&program, &operands, &told);
     }
     for seed in 0..20 {
         let mut random = Random::new(300_000 + seed);
         let words = 100 + random.below(200);
-        let (program, operands) = program(&mut random, words, Some(Fold::Sum), 100);
-        check(&program, &operands);
+        let (program, operands, told) = program(&mut random, words, Some(Fold::Sum), 100);
+        check_told(&program, &operands, &told);
+    }
+}
+
+#[test]
+fn rows_one_by_one_are_the_whole() {
+    for seed in 0..300 {
+        let mut random = Random::new(500_000 + seed);
+        let fold = random.pick(&[None, Some(Fold::Sum), Some(Fold::Max)]);
+        let words = random.below(6);
+        let (program, operands, mut told) = program(&mut random, words, fold, 300);
+        told.origin = 0;
+        let lead = random.below(program.outer.len() + 1);
+        let total: usize = program.outer[..lead].iter().product();
+        let Ok(expected) = evaluate(&program, &operands, &told) else { continue };
+        let expected: Vec<(usize, Literal)> = places(&program).into_iter().zip(expected).collect();
+        let rows = RowProgram::new(program.clone(), lead);
+        let tile = if rows.rows_are_even() { 1 + random.below(3) } else { 1 };
+        let mut found = Vec::new();
+        for row in (0..total).step_by(tile) {
+            let mut part = rows.for_rows(tile.min(total - row));
+            told.origin = row;
+            // The evaluator has no pointers to move.
+            for (slot, load) in part.loads.iter_mut().enumerate() {
+                if let Access::Strided { offset, .. } = &mut load.access {
+                    *offset += rows.shift(slot, row);
+                }
+            }
+            let values = run(&part, &operands, &told, false).unwrap();
+            // The order of a reduction may be another where rows are few.
+            let same_order = fold.is_none() || Order::of(&part) == Order::of(&program);
+            for (place, value) in places(&part).into_iter().zip(values) {
+                found.push(((place as i64 + rows.store_shift(row)) as usize, value, same_order));
+            }
+        }
+        assert_eq!(found.len(), expected.len());
+        for (&(place, expected), (at, found, same_order)) in expected.iter().zip(found) {
+            assert_eq!(place, at);
+            assert!(!same_order || Scalar::of(expected).same(Scalar::of(found)), "{expected:?} {found:?} {program:#?}");
+        }
     }
 }

@@ -297,10 +297,18 @@ pub(in crate::codegen) fn compare(word: Compare, a: Scalar, b: Scalar) -> bool {
     }
 }
 
+/// What a program is told besides its operands.
+#[derive(Clone, Debug, Default)]
+pub(in crate::codegen) struct Told {
+    pub(in crate::codegen) scalars: Vec<u64>,
+    pub(in crate::codegen) origin: usize,
+}
+
 /// The result of the words for one element.
 struct Element<'p> {
     program: &'p LoopProgram,
     operands: &'p [Vec<Literal>],
+    told: &'p Told,
     index: Vec<usize>,
     position: usize,
     known: Vec<Option<Scalar>>,
@@ -316,6 +324,7 @@ impl Element<'_> {
         let value = match word {
             Word::Load { slot, .. } => self.load(slot.into()),
             Word::Const { lane, bits } => Scalar::constant(lane, bits),
+            Word::Scalar(slot) => Scalar::constant(lane, self.told.scalars[usize::from(slot)]),
             Word::Position => I64(self.position as i64),
             Word::Unary(word, x) => unary(word, self.value(x)?, lane),
             Word::Binary(word, a, b) => binary(word, self.value(a)?, self.value(b)?)?,
@@ -358,20 +367,38 @@ impl Element<'_> {
                 offset + self.index.iter().zip(strides).map(|(&index, stride)| index as i64 * stride).sum::<i64>()
             }
             Access::Computed { position, guards } => {
+                let mut index = self.index.clone();
+                if !self.program.outer.is_empty() {
+                    index[0] += self.told.origin;
+                }
                 for guard in guards {
-                    if guard.condition.eval(&self.index) == 0 {
+                    if guard.condition.eval(&index) == 0 {
                         return Scalar::of(guard.default);
                     }
                 }
-                position.eval(&self.index)
+                position.eval(&index)
             }
         };
         Scalar::of(self.operands[slot][position as usize])
     }
 }
 
-/// Every output of a program.
-pub(in crate::codegen) fn evaluate(program: &LoopProgram, operands: &[Vec<Literal>]) -> Result<Vec<Literal>, Fault> {
+/// The place of every output, in the order of their indices.
+pub(in crate::codegen) fn places(program: &LoopProgram) -> Vec<usize> {
+    let mut places = vec![0];
+    for (&size, &stride) in program.outer.iter().zip(&program.store) {
+        let along = |&place: &i64| (0..size as i64).map(move |index| place + index * stride);
+        places = places.iter().flat_map(along).collect();
+    }
+    places.into_iter().map(|place| place as usize).collect()
+}
+
+/// Every output of a program, in the order of their indices.
+pub(in crate::codegen) fn evaluate(
+    program: &LoopProgram,
+    operands: &[Vec<Literal>],
+    told: &Told,
+) -> Result<Vec<Literal>, Fault> {
     let sizes: Vec<usize> = program.outer.iter().chain(&program.reduced).copied().collect();
     let elements: usize = program.reduced.iter().product();
     (0..program.outer.iter().product())
@@ -386,7 +413,9 @@ pub(in crate::codegen) fn evaluate(program: &LoopProgram, operands: &[Vec<Litera
                     rest /= sizes[k];
                 }
                 let known = vec![None; program.words.len()];
-                values.push(Element { program, operands, index, position, known }.value(program.result)?);
+                let rows: usize = sizes.iter().skip(1).product();
+                let position = position + if program.outer.is_empty() { 0 } else { told.origin * rows };
+                values.push(Element { program, operands, told, index, position, known }.value(program.result)?);
             }
             let value = match program.fold {
                 None => values[0],

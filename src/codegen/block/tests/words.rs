@@ -33,6 +33,7 @@ pub(in crate::codegen) fn map(
     };
     LoopProgram {
         outer: vec![n],
+        store: vec![1],
         reduced: vec![],
         loads: loads.iter().map(load).collect(),
         words: emit.finish(),
@@ -147,7 +148,7 @@ fn a_double_rounds_to_a_half_once() {
         });
         let operands = [inputs.map(Literal::F64).to_vec()];
         check(&program, &operands);
-        assert_eq!(super::run(&program, &operands, false).unwrap(), expected);
+        assert_eq!(super::run(&program, &operands, &Default::default(), false).unwrap(), expected);
     }
 }
 

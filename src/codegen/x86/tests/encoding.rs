@@ -40,10 +40,10 @@ fn registers(name: &str, width: Width, position: usize, number: u8) -> String {
         ("CVTPS2PD" | "CVTDQ2PD" | "CVTPH2PS", 1) => 'x',
         _ if name.starts_with("PMOV") && position == 1 => 'x',
         _ if name.contains("BROADCAST") && position == 1 => 'x',
-        ("PINSRB" | "PINSRW" | "PINSRD", 2) | ("MOVD", 1) | ("MOVD_STORE" | "PEXTRB" | "PEXTRW", 0) => {
+        ("PINSRB" | "PINSRW" | "PINSRD", 2) | ("MOVD", 1) | ("MOVD_STORE" | "PEXTRB" | "PEXTRW" | "PEXTRD", 0) => {
             return gpr32(number);
         }
-        ("PINSRQ", 2) | ("MOVQ", 1) => return gpr64(number),
+        ("PINSRQ", 2) | ("MOVQ", 1) | ("PEXTRQ", 0) => return gpr64(number),
         _ if width == Width::X => 'x',
         _ => 'y',
     };

@@ -4,6 +4,9 @@ use super::super::memory::{ANONYMOUS, PAGE, PRIVATE, READ, WRITE, mmap, mprotect
 use crate::codegen::block::tests::from_bits;
 use crate::dtype::{DType, Literal};
 
+/// What bytes are at first.
+const FRESH: u8 = 0xa5;
+
 /// Some bytes, right before a forbidden page or right after one.
 pub(super) struct Guarded {
     pages: *mut u8,
@@ -23,7 +26,7 @@ impl Guarded {
             assert_ne!(pages.addr(), usize::MAX);
             let open = pages.add(PAGE);
             assert!(room == 0 || mprotect(open.cast(), room, READ | WRITE) == 0);
-            open.write_bytes(0xa5, room);
+            open.write_bytes(FRESH, room);
             Guarded { pages, mapped, start: if at_end { open.add(room - bytes) } else { open }, bytes }
         }
     }
@@ -49,8 +52,8 @@ impl Guarded {
         self.start
     }
 
-    /// The bytes as elements of a dtype.
-    pub(super) fn elements(&self, dtype: DType) -> Vec<Literal> {
+    /// The elements of a dtype at some places. The bytes of the others must be as they were.
+    pub(super) fn elements(&self, dtype: DType, places: &[usize]) -> Vec<Literal> {
         // SAFETY: the bytes are open and were written when they were mapped.
         let bytes = unsafe { std::slice::from_raw_parts(self.start, self.bytes) };
         let element = |bytes: &[u8]| {
@@ -61,7 +64,15 @@ impl Guarded {
             }
             from_bits(dtype, u64::from_le_bytes(all))
         };
-        bytes.chunks_exact(dtype.size()).map(element).collect()
+        let mut rest = bytes.to_vec();
+        let mut take = |place: usize| {
+            let at = place * dtype.size()..(place + 1) * dtype.size();
+            rest[at.clone()].fill(FRESH);
+            element(&bytes[at])
+        };
+        let elements = places.iter().map(|&place| take(place)).collect();
+        assert!(rest.iter().all(|&byte| byte == FRESH), "written between the outputs");
+        elements
     }
 }
 

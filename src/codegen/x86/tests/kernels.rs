@@ -1,7 +1,9 @@
 //! What is served, what is not, and what is shared.
 
 use super::{check, jit, kernels, run};
+use crate::codegen::Call;
 use crate::codegen::block::tests::folds::matrix;
+use crate::codegen::block::tests::scalar::Told;
 use crate::codegen::block::tests::words::{map, plain, values};
 use crate::codegen::block::tests::{Random, from_bits};
 use crate::dtype::{DType, Literal};
@@ -172,7 +174,7 @@ fn parts_may_run_on_many_threads() {
     let Some(compiled) = jit(&program) else { return };
     shared(&compiled);
     assert!(compiled.parts() > 4);
-    let expected = run(&program, &compiled, std::slice::from_ref(&values), true);
+    let expected = run(&program, &compiled, std::slice::from_ref(&values), &Told::default(), true);
     let operand: Vec<f32> = values.iter().map(|value| value.to_f64() as f32).collect();
     let mut out = vec![0f32; 1 << 18];
     let (from, to) = (operand.as_ptr() as usize, out.as_mut_ptr() as usize);
@@ -181,8 +183,10 @@ fn parts_may_run_on_many_threads() {
             let compiled = &compiled;
             scope.spawn(move || {
                 for part in (thread..compiled.parts()).step_by(4) {
+                    let loads = [from as *const u8];
+                    let call = Call { loads: &loads, scalars: &[], out: to as *mut u8, origin: 0 };
                     // SAFETY: the operand has all positions, and the output has its room.
-                    unsafe { compiled.run(part, &[from as *const u8], to as *mut u8) }.unwrap();
+                    unsafe { compiled.run(part, &call) }.unwrap();
                 }
             });
         }

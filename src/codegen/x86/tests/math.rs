@@ -56,8 +56,8 @@ fn points(random: &mut Random, lane: Lane, n: usize) -> Vec<Literal> {
 
 fn check(name: &str, program: &crate::lower::program::LoopProgram, operands: &[Vec<Literal>]) {
     let Some(compiled) = jit(program) else { panic!("{name} is served") };
-    let found = run(program, &compiled, operands, true);
-    let expected = tests::run(program, operands, true).unwrap();
+    let found = run(program, &compiled, operands, &Default::default(), true);
+    let expected = tests::run(program, operands, &Default::default(), true).unwrap();
     for (i, (&expected, &found)) in expected.iter().zip(&found).enumerate() {
         let inputs: Vec<Literal> = operands.iter().map(|operand| operand[i]).collect();
         assert!(

@@ -8,8 +8,8 @@ mod random;
 mod sizes;
 
 use super::{Jit, Kind, machine};
-use crate::codegen::block::tests::scalar::{Scalar, evaluate};
-use crate::codegen::{self, Compiled};
+use crate::codegen::block::tests::scalar::{Scalar, Told, evaluate, places};
+use crate::codegen::{self, Call, Compiled};
 use crate::dtype::Literal;
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
@@ -21,14 +21,22 @@ fn jit(program: &LoopProgram) -> Option<Compiled> {
 }
 
 /// Runs a program on operands in memory that ends, or begins, at a page nobody may touch.
-fn run(program: &LoopProgram, compiled: &Compiled, operands: &[Vec<Literal>], at_end: bool) -> Vec<Literal> {
+fn run(
+    program: &LoopProgram,
+    compiled: &Compiled,
+    operands: &[Vec<Literal>],
+    told: &Told,
+    at_end: bool,
+) -> Vec<Literal> {
     let buffers: Vec<Guarded> = operands.iter().map(|values| Guarded::of(values, at_end)).collect();
     let loads: Vec<*const u8> = buffers.iter().map(Guarded::start).collect();
-    let count = program.outer.iter().product::<usize>();
+    let places = places(program);
+    let count = places.iter().max().map_or(0, |last| last + 1);
     let mut out = Guarded::new(count * program.stored.size(), at_end);
+    let call = Call { loads: &loads, scalars: &told.scalars, out: out.start_mut(), origin: told.origin };
     // SAFETY: whoever made the program vouches for its positions, and `out` has room for all outputs.
-    unsafe { compiled.run_all(&loads, out.start_mut()) }.expect("what is served has no faults");
-    out.elements(program.stored)
+    unsafe { compiled.run_all(&call) }.expect("what is served has no faults");
+    out.elements(program.stored, &places)
 }
 
 /// Checks a program, if it is served, against what it should give.
@@ -36,17 +44,18 @@ fn run(program: &LoopProgram, compiled: &Compiled, operands: &[Vec<Literal>], at
 pub(in crate::codegen) fn check_against(
     program: &LoopProgram,
     operands: &[Vec<Literal>],
+    told: &Told,
     expected: &Result<Vec<Literal>, Fault>,
 ) -> bool {
     let Some(compiled) = jit(program) else { return false };
     let expected = expected.as_ref().expect("what can fail is not served");
     for at_end in [true, false] {
-        let found = run(program, &compiled, operands, at_end);
+        let found = run(program, &compiled, operands, told, at_end);
         assert_eq!(found.len(), expected.len());
         for (i, (&expected, &found)) in expected.iter().zip(&found).enumerate() {
             assert!(
                 Scalar::of(expected).same(Scalar::of(found)),
-                "output {i}: expected {expected:?}, found {found:?} in {program:#?}"
+                "output {i}: expected {expected:?}, found {found:?} in {program:#?} {told:?}"
             );
         }
     }
@@ -56,7 +65,13 @@ pub(in crate::codegen) fn check_against(
 /// Checks a program against the scalar evaluator; says whether it is served.
 #[track_caller]
 fn check(program: &LoopProgram, operands: &[Vec<Literal>]) -> bool {
-    check_against(program, operands, &evaluate(program, operands))
+    check_told(program, operands, &Told::default())
+}
+
+/// The same for a program that is told something.
+#[track_caller]
+fn check_told(program: &LoopProgram, operands: &[Vec<Literal>], told: &Told) -> bool {
+    check_against(program, operands, told, &evaluate(program, operands, told))
 }
 
 /// The kernels that serve a program.

@@ -28,6 +28,7 @@ fn every_dtype_at_every_size_and_stride() {
                 let result = emit.load(0, dtype);
                 let program = LoopProgram {
                     outer: vec![n],
+                    store: vec![1],
                     reduced: vec![],
                     loads: vec![Load { dtype, access }],
                     words: emit.finish(),
@@ -64,6 +65,7 @@ fn narrow_and_wide_lanes_share_a_kernel_at_every_size() {
             let loads = accesses.into_iter().zip(dtypes).map(|((access, _), dtype)| Load { dtype, access }).collect();
             let program = LoopProgram {
                 outer: vec![n],
+                store: vec![1],
                 reduced: vec![],
                 loads,
                 words: emit.finish(),
@@ -106,6 +108,7 @@ fn rows_with_gaps_repeats_and_turns() {
                 let result = emit.add(sum, position);
                 let program = LoopProgram {
                     outer: vec![rows, columns],
+                    store: vec![columns as i64, 1],
                     reduced: vec![],
                     loads,
                     words: emit.finish(),

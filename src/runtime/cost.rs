@@ -1,0 +1,68 @@
+//! What a plan costs, known before it runs.
+
+use crate::graph::Node;
+use crate::schedule::{Kernel, Operand, Stage, Step, Work};
+
+/// The work of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cost {
+    pub(crate) kernels: usize,
+    pub(crate) stages: usize,
+    /// Bytes read from and written to memory. What stays in the cache between the stages of a kernel is not counted.
+    pub(crate) bytes: u128,
+    /// Primitives computed, each element of each counted once.
+    pub(crate) flops: u128,
+}
+
+impl Cost {
+    /// Adds a kernel; `whole` says which of its nodes are written to memory.
+    pub(super) fn add(&mut self, kernel: &Kernel, whole: impl Fn(&Node) -> bool) {
+        self.kernels += 1;
+        self.stages += kernel.all_stages().count();
+        let inside = |node: &Node| kernel.stages.iter().any(|stage| stage.node == *node);
+        let mut read: Vec<&Node> = Vec::new();
+        let mut written: Vec<&Node> = Vec::new();
+        for stage in kernel.all_stages() {
+            self.flops += flops(stage);
+            for (place, node) in stage.reads.iter().enumerate() {
+                if !read.contains(&node) && !inside(node) {
+                    read.push(node);
+                    self.bytes += bytes_read(stage, place, node);
+                }
+            }
+            if whole(&stage.node) && !written.contains(&&stage.node) {
+                written.push(&stage.node);
+                self.bytes += bytes_of(&stage.node);
+            }
+        }
+    }
+}
+
+fn bytes_of(node: &Node) -> u128 {
+    node.len() as u128 * node.dtype().size() as u128
+}
+
+/// The bytes of a read that the stage's views can reach: a slice of a large tensor is not all of it.
+fn bytes_read(stage: &Stage, place: usize, node: &Node) -> u128 {
+    let reach = |operand: &Operand| operand.view.shape().iter().map(|&size| size as u128).product::<u128>();
+    let operands: Vec<&Operand> = match &stage.work {
+        Work::MapReduce(work) => work.loads.iter().collect(),
+        Work::Concat { parts, .. } => parts.iter().collect(),
+        Work::Gather { input, index, .. } => vec![input, index],
+        Work::ScatterAdd { index, source, .. } => vec![index, source],
+    };
+    let reached: u128 = operands.iter().filter(|operand| operand.read == place).map(|operand| reach(operand)).sum();
+    bytes_of(node).min(reached * node.dtype().size() as u128)
+}
+
+fn flops(stage: &Stage) -> u128 {
+    match &stage.work {
+        Work::MapReduce(work) => {
+            let maps = work.expression.steps.iter().filter(|step| matches!(step, Step::Map { .. })).count();
+            let each = maps as u128 + u128::from(work.reduce.is_some());
+            each * work.space.iter().map(|&size| size as u128).product::<u128>()
+        }
+        Work::ScatterAdd { source, .. } => source.view.shape().iter().map(|&size| size as u128).product(),
+        Work::Concat { .. } | Work::Gather { .. } => 0,
+    }
+}

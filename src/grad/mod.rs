@@ -5,7 +5,7 @@ mod reduce;
 mod vjp;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Cut, IdSet, Identity, Ids, Node, Op, Origin, topological};
+use crate::graph::{Cut, IdMap, IdSet, Identity, Node, Op, Origin, topological};
 use std::collections::HashMap;
 
 /// The gradients of one request, by node. Whoever asks later may ask for a node that was made since.
@@ -71,13 +71,13 @@ pub(crate) fn gradients(output: &Node, seed: Node, wanted: &[Node]) -> Result<Ve
 struct Tape {
     /// Inputs before users.
     order: Vec<Node>,
-    ops: Ids<Op>,
+    ops: IdMap<Op>,
 }
 
 impl Tape {
     /// Everything behind `output` that `follows` and a gradient passes to.
     fn of(output: &Node, follows: impl Fn(&Node) -> bool) -> Tape {
-        let mut ops = Ids::default();
+        let mut ops = IdMap::default();
         let order = topological(std::slice::from_ref(output), |node| {
             let op = node.op();
             let mut behind = edges::of(node, &op);
@@ -95,7 +95,7 @@ impl Tape {
     /// Carries gradients from `output` back to the nodes for which `wants` holds.
     fn propagate(&self, output: &Node, seed: Node, wants: impl Fn(&Node) -> bool) -> Result<GradMap> {
         // By receiver: what it was given, and by whom.
-        let mut arrived: Ids<Vec<(usize, Node)>> = Ids::from_iter([(output.id(), vec![(0, seed)])]);
+        let mut arrived: IdMap<Vec<(usize, Node)>> = IdMap::from_iter([(output.id(), vec![(0, seed)])]);
         let mut grads = HashMap::new();
         for node in self.order.iter().rev().filter(|node| wants(node)) {
             // Users come before what they use here, so everything that will arrive has arrived.

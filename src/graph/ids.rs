@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Something for each of some nodes, by [`Node::id`](super::Node::id).
-pub(crate) type Ids<T> = HashMap<usize, T, BuildHasherDefault<IdHasher>>;
+/// A map by [`Node::id`](super::Node::id).
+pub(crate) type IdMap<V> = HashMap<usize, V, BuildHasherDefault<IdHasher>>;
 
 /// A set of [`Node::id`](super::Node::id)s.
 pub(crate) type IdSet = HashSet<usize, BuildHasherDefault<IdHasher>>;

@@ -14,7 +14,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use ids::{IdSet, Ids};
+pub(crate) use ids::{IdMap, IdSet};
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
 pub(crate) use node::{Cut, Identity, NOT_FLOAT, Node};
 pub(crate) use op::{Lookup, Op, ReduceKind};

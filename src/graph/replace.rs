@@ -1,6 +1,6 @@
 //! The same graph with some nodes replaced: how an `input` is given its data.
 
-use super::ids::Ids;
+use super::ids::IdMap;
 use super::movement::{Movement, Vjp};
 use super::node::Node;
 use super::op::{Lookup, Op};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Only what depends on a replaced node is built anew, at the lines of the originals; the rest is shared.
 pub(crate) fn replace(wanted: &[Node], find: impl Fn(&Node) -> Option<Node>) -> Result<Vec<Node>> {
     let order = topological(wanted, Node::inputs);
-    let mut changed: Ids<Node> = Ids::default();
+    let mut changed: IdMap<Node> = IdMap::default();
     for node in &order {
         if let Some(other) = find(node) {
             changed.insert(node.id(), other);

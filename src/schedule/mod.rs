@@ -8,6 +8,7 @@ mod expression;
 mod fingerprint;
 mod group;
 mod plan;
+mod print;
 mod request;
 mod rows;
 mod snapshot;

@@ -4,7 +4,7 @@
 //! at each node once, here, and never again.
 
 use crate::dtype::Literal;
-use crate::graph::{Ids, Node, Op};
+use crate::graph::{IdMap, Node, Op};
 use crate::shape::View;
 use smallvec::SmallVec;
 
@@ -14,7 +14,7 @@ pub(crate) struct Snapshot {
     pub(super) order: Vec<Node>,
     /// What was seen of each, in the same order.
     pub(super) seen: Vec<Seen>,
-    numbers: Ids<u32>,
+    numbers: IdMap<u32>,
 }
 
 /// What was seen of a node.
@@ -36,7 +36,7 @@ impl Snapshot {
     pub(crate) fn take(wanted: &[Node]) -> Snapshot {
         /// Stands for the number of a node that was entered and not yet left.
         const ENTERED: u32 = u32::MAX;
-        let mut snapshot = Snapshot { order: Vec::new(), seen: Vec::new(), numbers: Ids::default() };
+        let mut snapshot = Snapshot { order: Vec::new(), seen: Vec::new(), numbers: IdMap::default() };
         let mut stack: Vec<Walk> = wanted.iter().rev().cloned().map(Walk::Enter).collect();
         while let Some(walk) = stack.pop() {
             let node = match walk {
@@ -55,15 +55,15 @@ impl Snapshot {
             node.forget_history();
             let (op, buffer) = node.op_and_buffer();
             let has_numbers = buffer.is_some() || matches!(op, Op::Input);
-            let mut behind: SmallVec<[Node; 3]> = SmallVec::new();
+            let place = stack.len();
             match &op {
                 _ if has_numbers => {}
-                Op::View { base, .. } => behind.push(base.clone()),
-                op => op.for_each_input(|input| behind.push(input.clone())),
+                Op::View { base, .. } => stack.push(Walk::Enter(base.clone())),
+                op => op.for_each_input(|input| stack.push(Walk::Enter(input.clone()))),
             }
-            stack.push(Walk::Leave(node, Seen { op, has_numbers }));
             // The first input is walked first.
-            stack.extend(behind.into_iter().rev().map(Walk::Enter));
+            stack[place..].reverse();
+            stack.insert(place, Walk::Leave(node, Seen { op, has_numbers }));
         }
         snapshot
     }

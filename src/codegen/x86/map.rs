@@ -1,15 +1,13 @@
 //! Programs without a fold: one value for every output.
 
 use super::build::{Kind, Spec};
-use super::cache;
 use super::call::Call;
 use super::elements::Step;
-use super::kernel::Kernel;
+use super::stream::Stores;
 use super::walk::{Bases, Scratch, Walk, strided};
 use crate::codegen;
 use crate::lower::program::LoopProgram;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// The work of one part, in elements of one word.
 const PART_WORK: usize = 1 << 18;
@@ -29,7 +27,7 @@ fn too_short(walk: &Walk, words: usize) -> bool {
 
 /// An elementwise program.
 pub(super) struct Map {
-    kernel: Arc<Kernel>,
+    stores: Stores,
     /// The operands, then the output.
     walk: Walk,
     bases: Bases,
@@ -44,7 +42,8 @@ pub(super) struct Map {
 }
 
 impl Map {
-    pub(super) fn of(program: &LoopProgram) -> Option<Map> {
+    /// `None` where it is not served. The whole output, of which the program may make a part, has so many bytes.
+    pub(super) fn of(program: &LoopProgram, bytes: usize) -> Option<Map> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
         let strided = strided(program)?;
         let strides = strided.iter().map(|operand| &operand.strides[..]).chain([&program.store[..]]);
@@ -67,9 +66,8 @@ impl Map {
             stored: program.stored,
             operands,
             output,
-            kind: Kind::Map,
+            kind: Kind::Map { stream: false },
         };
-        let kernel = cache::kernel(spec)?;
         let columns = walk.inner();
         let rows = walk.sizes[..walk.sizes.len() - 1].iter().product();
         let elements = (PART_WORK / (program.words.len() + 4)).max(COLUMNS);
@@ -79,7 +77,7 @@ impl Map {
             bases: Bases::new(program, &strided),
             stored: program.stored.size() as i64,
             tile: if crosses { TILE } else { part_columns },
-            kernel,
+            stores: Stores::new(spec, bytes, &walk, program.loads.len())?,
             walk,
             rows,
             part_rows,
@@ -87,10 +85,10 @@ impl Map {
         })
     }
 
-    /// The kernel that serves it.
+    /// The kernels that serve it.
     #[cfg(test)]
-    pub(super) fn kernel(&self) -> Arc<Kernel> {
-        self.kernel.clone()
+    pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
+        self.stores.all()
     }
 
     /// How many parts there are along a row.
@@ -112,7 +110,7 @@ impl Map {
         let (group, column) = (part / self.across(), part % self.across() * self.part_columns);
         let end = self.rows.min((group + 1) * self.part_rows);
         let end_column = columns.min(column + self.part_columns);
-        let mut scratch = Scratch::new(self.kernel.frame_bytes);
+        let mut scratch = Scratch::new(self.stores.frame_bytes());
         let operands = on.loads.len();
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let (row_axis, row_stride) = self.walk.row_axis();
@@ -120,7 +118,10 @@ impl Map {
         // SAFETY: the frame has the kernel's size and starts on a cache line; the rows and columns told to the kernel are of the
         // program's index space, for which the caller vouches.
         unsafe {
-            let mut call = Call::new(&self.kernel, scratch.start());
+            self.walk.locate(row, &mut positions);
+            let begin = positions[operands] + column as i64;
+            let kernel = self.stores.choose(on.out.addr() as i64 + begin * self.stored);
+            let mut call = Call::new(kernel, scratch.start());
             call.scalars(on.scalars);
             for k in 0..operands {
                 call.step(k, row_stride(k) * self.bases.size(k));
@@ -145,5 +146,6 @@ impl Map {
                 row += rows;
             }
         }
+        self.stores.finish();
     }
 }

@@ -23,8 +23,11 @@ mod memory;
 mod op;
 mod rare;
 mod select;
+mod stream;
 #[cfg(test)]
 pub(super) mod tests;
+mod tiled;
+mod transpose;
 mod walk;
 
 use super::Call;
@@ -36,6 +39,7 @@ pub(super) struct Jit(Kind);
 
 enum Kind {
     Map(Box<map::Map>),
+    Tiled(Box<tiled::Tiled>),
     Fold(Box<fold::Fold>),
 }
 
@@ -51,15 +55,18 @@ fn allowed() -> bool {
 }
 
 impl Jit {
-    /// The program as machine code, if it may be made and the emitter serves it.
-    pub(super) fn offer(program: &LoopProgram) -> Option<Jit> {
-        if allowed() { Jit::of(program) } else { None }
+    /// The program as machine code, if it may be made and the emitter serves it. See [`super::compile_for`].
+    pub(super) fn offer(program: &LoopProgram, bytes: usize) -> Option<Jit> {
+        if allowed() { Jit::of(program, bytes) } else { None }
     }
 
     /// The program as machine code, if the emitter serves it. The machine must have the instructions.
-    fn of(program: &LoopProgram) -> Option<Jit> {
+    fn of(program: &LoopProgram, bytes: usize) -> Option<Jit> {
         Some(Jit(match program.fold {
-            None => Kind::Map(Box::new(map::Map::of(program)?)),
+            None => match tiled::Tiled::of(program, bytes) {
+                Some(tiled) => Kind::Tiled(Box::new(tiled)),
+                None => Kind::Map(Box::new(map::Map::of(program, bytes)?)),
+            },
             Some(fold) => Kind::Fold(Box::new(fold::Fold::of(program, fold)?)),
         }))
     }
@@ -68,6 +75,7 @@ impl Jit {
     pub(super) fn parts(&self) -> usize {
         match &self.0 {
             Kind::Map(map) => map.parts(),
+            Kind::Tiled(tiled) => tiled.parts(),
             Kind::Fold(fold) => fold.parts(),
         }
     }
@@ -75,7 +83,7 @@ impl Jit {
     /// See [`super::Compiled::partial_bytes`].
     pub(super) fn partial_bytes(&self) -> usize {
         match &self.0 {
-            Kind::Map(_) => 0,
+            Kind::Map(_) | Kind::Tiled(_) => 0,
             Kind::Fold(fold) => fold.partial_bytes(),
         }
     }
@@ -89,6 +97,7 @@ impl Jit {
         unsafe {
             match &self.0 {
                 Kind::Map(map) => map.run(part, call),
+                Kind::Tiled(tiled) => tiled.run(part, call),
                 Kind::Fold(fold) => fold.run(part, call),
             }
         }
@@ -100,7 +109,7 @@ impl Jit {
     /// As there.
     pub(super) unsafe fn finish(&self, partials: *const u8, out: *mut u8) {
         match &self.0 {
-            Kind::Map(_) => {}
+            Kind::Map(_) | Kind::Tiled(_) => {}
             // SAFETY: the caller's promise is the callee's.
             Kind::Fold(fold) => unsafe { fold.finish(partials, out) },
         }

@@ -143,6 +143,22 @@ impl Walk {
         self.add(index, self.sizes.len(), positions)
     }
 
+    /// As [`Walk::locate`], over all axes but the last two.
+    pub(super) fn outside(&self, index: usize, positions: &mut [i64]) {
+        positions.fill(0);
+        self.add(index, self.sizes.len() - 2, positions);
+    }
+
+    /// Puts an axis into another's place; those in between make room.
+    pub(super) fn move_axis(&mut self, from: usize, to: usize) {
+        let size = self.sizes.remove(from);
+        self.sizes.insert(to, size);
+        for strides in &mut self.strides {
+            let stride = strides.remove(from);
+            strides.insert(to, stride);
+        }
+    }
+
     fn add(&self, index: usize, axes: usize, positions: &mut [i64]) -> usize {
         let (mut rest, mut last) = (index, 0);
         for axis in (0..axes).rev() {

@@ -62,7 +62,7 @@ pub(super) fn stored(snapshot: &Snapshot, wanted: &[Node]) -> HashSet<usize> {
 
 /// The nodes that something has to be computed for.
 fn work(snapshot: &Snapshot) -> impl Iterator<Item = &Node> {
-    snapshot.order.iter().filter(|node| !snapshot.has_numbers(node) && !snapshot.is_view(node))
+    snapshot.in_order().filter(|node| !snapshot.has_numbers(node) && !snapshot.is_view(node))
 }
 
 /// Whether a reduction walks its space in another order than row-major: unless the reduced axes are last.

@@ -20,7 +20,7 @@ impl Request {
 
     /// Every node that is needed, by number.
     pub(crate) fn nodes(&self) -> &[Node] {
-        &self.snapshot.order
+        &self.snapshot.nodes
     }
 
     /// The number of a node.
@@ -44,7 +44,7 @@ impl Request {
     /// The kernels that serve it.
     pub(crate) fn plan(&self) -> Plan {
         let stored = group::stored(&self.snapshot, &self.wanted);
-        let to_make = self.nodes().iter().filter(|node| stored.contains(&node.id()));
+        let to_make = self.snapshot.in_order().filter(|node| stored.contains(&node.id()));
         let stages = to_make.map(|node| plan::stage(node, &self.snapshot, &stored)).collect();
         Plan::new(rows::kernels(stages), &self.wanted)
     }

@@ -13,11 +13,10 @@ use crate::schedule::Request;
 ///
 /// Many threads may ask for the same nodes at once; one of them executes, the others wait.
 pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
-    let mut bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
-    bases.retain(|node| node.buffer().is_none());
-    if bases.is_empty() {
+    if wanted.iter().all(Node::is_realized) {
         return Ok(());
     }
+    let mut bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
     // Locks are taken in one order everywhere, so that two requests never wait for each other.
     bases.sort_by_key(Node::id);
     bases.dedup();

@@ -204,6 +204,7 @@ fn action(
             }
             Word::Const { .. } | Word::Scalar(_) => unreachable!("a constant takes no step"),
             Word::Position => Action::Position,
+            Word::Index(_) => unreachable!("its expression is written out"),
             Word::Unary(unary, a) => apply(words::unary(unary, a.lane), &[a]),
             Word::Binary(binary, a, b) => {
                 let mut action = apply(words::binary(binary, a.lane), &[a, b]);

@@ -31,7 +31,8 @@ impl Node {
     /// The values a node reads.
     pub(super) fn operands(&self) -> Vec<Val> {
         match *self {
-            Node::Word(Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position) | Node::Index(_) => {
+            Node::Word(Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position | Word::Index(_))
+            | Node::Index(_) => {
                 vec![]
             }
             Node::Word(Word::Unary(_, a)) => vec![a],
@@ -89,6 +90,10 @@ impl Nodes {
                     return self.computed(slot, lane, position, guards);
                 }
             }
+        }
+        if let Word::Index(which) = word {
+            let value = &program.indices[usize::from(which)];
+            return if lane == Lane::Mask { self.truth(value) } else { self.integer(value) };
         }
         self.node(Node::Word(word), lane)
     }
@@ -221,7 +226,7 @@ fn needed(program: &LoopProgram) -> Vec<bool> {
 /// The word with its operands under other names.
 fn rename(word: Word, name: impl Fn(Val) -> Val) -> Word {
     match word {
-        Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position => word,
+        Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position | Word::Index(_) => word,
         Word::Unary(unary, a) => Word::Unary(unary, name(a)),
         Word::Binary(binary, a, b) => Word::Binary(binary, name(a), name(b)),
         Word::Compare(compare, a, b) => Word::Compare(compare, name(a), name(b)),

@@ -60,6 +60,11 @@ impl Emit {
         self.word(Word::Position, Lane::I64)
     }
 
+    /// An expression of the element's indices, by its number: as an `i64`, or whether it is not 0 as a `bool`.
+    pub(crate) fn index(&mut self, which: usize, dtype: DType) -> Val {
+        self.word(Word::Index(which as u16), Lane::of(dtype))
+    }
+
     /// A value of a dtype that is told when the program is run, in that dtype's lane.
     pub(crate) fn scalar(&mut self, slot: usize, dtype: DType) -> Val {
         self.word(Word::Scalar(slot as u16), Lane::of(dtype))

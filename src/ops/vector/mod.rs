@@ -194,6 +194,9 @@ pub(crate) enum Word {
     Scalar(u16),
     /// `I64`: the element's position in the kernel's index space, row-major.
     Position,
+    /// The value of an expression of the element's indices, by its number in the program: in an `I64` lane the number, in a
+    /// mask whether it is not 0.
+    Index(u16),
     Unary(Unary, Val),
     /// The lane type of the result where the operand does not tell it is in the `Val` of the result.
     Binary(Binary, Val, Val),

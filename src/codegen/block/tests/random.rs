@@ -273,7 +273,21 @@ pub(in crate::codegen) fn program_with(
     };
     let result = writer.of_lane(random, Lane::of(stored));
     let store = store(random, &outer);
-    (LoopProgram { outer, store, reduced, loads, words: writer.emit.finish(), result, fold, stored }, operands, told)
+    (
+        LoopProgram {
+            outer,
+            store,
+            reduced,
+            loads,
+            indices: vec![],
+            words: writer.emit.finish(),
+            result,
+            fold,
+            stored,
+        },
+        operands,
+        told,
+    )
 }
 
 #[test]
@@ -301,7 +315,17 @@ fn transposes_of_every_edge_agree_with_the_evaluator() {
         let loads = vec![Load { dtype, access }];
         let (outer, words) = (sizes.to_vec(), emit.finish());
         let store = dense(&outer);
-        let program = LoopProgram { outer, store, reduced: vec![], loads, words, result, fold: None, stored: dtype };
+        let program = LoopProgram {
+            outer,
+            store,
+            reduced: vec![],
+            loads,
+            indices: vec![],
+            words,
+            result,
+            fold: None,
+            stored: dtype,
+        };
         check(&program, &[values]);
     }
 }

@@ -326,6 +326,14 @@ impl Element<'_> {
             Word::Const { lane, bits } => Scalar::constant(lane, bits),
             Word::Scalar(slot) => Scalar::constant(lane, self.told.scalars[usize::from(slot)]),
             Word::Position => I64(self.position as i64),
+            Word::Index(which) => {
+                let mut index = self.index.clone();
+                if !self.program.outer.is_empty() {
+                    index[0] += self.told.origin;
+                }
+                let value = self.program.indices[usize::from(which)].eval(&index);
+                if lane == Lane::Mask { Mask(value != 0) } else { I64(value) }
+            }
             Word::Unary(word, x) => unary(word, self.value(x)?, lane),
             Word::Binary(word, a, b) => binary(word, self.value(a)?, self.value(b)?)?,
             Word::Compare(word, a, b) => Mask(compare(word, self.value(a)?, self.value(b)?)),

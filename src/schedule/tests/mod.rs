@@ -1,5 +1,7 @@
 //! What shares a kernel, and that it was decided when the op was called.
 
+mod counts;
+
 use super::*;
 use crate::dtype::{DType, Literal};
 use crate::graph::{Movement, Op, ReduceKind};
@@ -34,7 +36,8 @@ fn words(kernel: &MapReduce) -> Vec<String> {
         Step::Load { slot, dtype } => format!("load {slot} {dtype}"),
         Step::Const(literal) => format!("const {literal}"),
         Step::Scalar { slot, dtype } => format!("scalar {slot} {dtype}"),
-        Step::Position => "position".to_string(),
+        Step::Index { value, dtype: DType::Bool } => format!("where {value}"),
+        Step::Index { value, .. } => format!("index {value}"),
         Step::Rand { word, .. } => format!("rand {word}"),
         Step::Map { primitive, operands, .. } => format!("{} {:?}", primitive.name, operands.as_slice()),
         Step::Cast { from, to, operand } => format!("cast {from} {to} [{operand}]"),

@@ -20,7 +20,7 @@ impl Request {
 
     /// Every node that is needed, by number.
     pub(crate) fn nodes(&self) -> &[Node] {
-        &self.snapshot.order
+        &self.snapshot.nodes
     }
 
     /// The number of a node.
@@ -44,7 +44,7 @@ impl Request {
     /// The kernels that serve it.
     pub(crate) fn plan(&self) -> Plan {
         let mut groups = group::group(&self.snapshot, &self.wanted);
-        let to_make: Vec<&Node> = self.nodes().iter().filter(|node| groups.stored.contains(&node.id())).collect();
+        let to_make: Vec<&Node> = self.snapshot.in_order().filter(|node| groups.stored.contains(&node.id())).collect();
         let stages = to_make.into_iter().flat_map(|node| build::stages(node, &self.snapshot, &mut groups)).collect();
         Plan::new(kernels::kernels(stages), &self.wanted)
     }

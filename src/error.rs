@@ -29,6 +29,8 @@ pub enum ErrorKind {
     Input,
     /// An argument outside its range.
     Value,
+    /// A result that the reference evaluator does not agree with (only with `ZITHER_VERIFY=1`).
+    Verify,
 }
 
 /// What went wrong, in words meant for the person who wrote the call.

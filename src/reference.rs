@@ -4,7 +4,8 @@
 
 use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Lookup, Node, Op, ReduceKind, topological};
+use crate::graph::{IdMap, Lookup, Node, Op, ReduceKind, topological};
+use crate::memory::Buffer;
 use crate::ops::random;
 use crate::shape::{Read, Shape, View, index_to_position, len_of, ordinal_to_index, row_major_strides};
 use smallvec::SmallVec;
@@ -12,10 +13,24 @@ use std::collections::HashMap;
 
 /// The values of a node in row-major order, computed one by one from what it is made of.
 pub(crate) fn evaluate(node: &Node) -> Result<Vec<Literal>> {
+    evaluate_from(node, &IdMap::default(), None)
+}
+
+/// How floats are moved: by about so many of their last bits, up or down in one of several ways.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noise {
+    pub(crate) bits: f64,
+    pub(crate) way: usize,
+}
+
+/// As [`evaluate`], starting from nodes whose numbers are `known`. With `noise`, every float that is computed is moved: how much the
+/// result moves tells how exact it can be.
+pub(crate) fn evaluate_from(node: &Node, known: &IdMap<Buffer>, noise: Option<Noise>) -> Result<Vec<Literal>> {
     // Each node is looked at once: another thread may let go of an op meanwhile.
     let mut seen = HashMap::new();
     let order = topological(std::slice::from_ref(node), |node| {
         let (op, buffer) = node.op_and_buffer();
+        let buffer = buffer.or_else(|| known.get(&node.id()).cloned());
         let mut behind = SmallVec::new();
         if buffer.is_none() {
             op.for_each_input(|input| behind.push(input.clone()));
@@ -24,15 +39,47 @@ pub(crate) fn evaluate(node: &Node) -> Result<Vec<Literal>> {
         behind
     });
     let mut values: HashMap<usize, Vec<Literal>> = HashMap::new();
-    for node in &order {
+    for (number, node) in order.iter().enumerate() {
         let (op, buffer) = &seen[&node.id()];
-        let result = match buffer {
+        let mut result = match buffer {
             Some(buffer) => (0..buffer.len()).map(|k| buffer.literal(k)).collect(),
             None => value(node, op, &values)?,
         };
+        if let Some(noise) = noise.filter(|_| buffer.is_none() && node.dtype().is_float()) {
+            shake(&mut result, op, &values, noise.bits * epsilon(node.dtype()), number + 1000 * noise.way);
+        }
         values.insert(node.id(), result);
     }
     Ok(values.remove(&node.id()).expect("the last of the order"))
+}
+
+/// The distance from 1 to the next number of a float dtype.
+pub(crate) fn epsilon(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => 2f64.powi(-10),
+        DType::BF16 => 2f64.powi(-7),
+        DType::F32 => f64::from(f32::EPSILON),
+        _ => f64::EPSILON,
+    }
+}
+
+/// Moves what an op computed: by a part of each value, and for sums of the sum of its terms' sizes.
+fn shake(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>, part: f64, number: usize) {
+    let sizes = match op {
+        Op::Map { .. } | Op::Cast { .. } | Op::ScatterAdd { .. } => None,
+        Op::Reduce { kind: ReduceKind::Sum, input, axes, .. } => {
+            let sizes: Vec<Literal> = values[&input.id()].iter().map(|x| Literal::F64(x.to_f64().abs())).collect();
+            Some(reduce(ReduceKind::Sum, &sizes, input, axes, result.len()))
+        }
+        Op::Reduce { .. } => None,
+        _ => return, // the values are others', moved already
+    };
+    for (k, value) in result.iter_mut().enumerate() {
+        let mixed = (k as u64 ^ (number as u64) << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
+        let sign = if mixed < 8 { -1.0 } else { 1.0 };
+        let size = sizes.as_ref().map_or(value.to_f64().abs(), |sizes| sizes[k].to_f64());
+        *value = Literal::from_f64(value.dtype(), value.to_f64() + sign * part * size);
+    }
 }
 
 /// Every index of a shape, row-major.

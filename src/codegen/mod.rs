@@ -39,8 +39,14 @@ pub(crate) struct Call<'a> {
 
 /// Makes a program ready to run: as machine code where that is served, else for the interpreter.
 pub(crate) fn compile(program: &LoopProgram) -> Compiled {
+    compile_for(program, program.outer.iter().product::<usize>().saturating_mul(program.stored.size()))
+}
+
+/// As [`compile`], for a program that makes a part of an output of so many bytes. What is far larger than the caches, and
+/// not read again soon, is written past them.
+pub(crate) fn compile_for(program: &LoopProgram, bytes: usize) -> Compiled {
     #[cfg(all(target_arch = "x86_64", unix))]
-    if let Some(jit) = x86::Jit::offer(program) {
+    if let Some(jit) = x86::Jit::offer(program, bytes) {
         return Compiled(Kind::Jit(jit));
     }
     Compiled::interpreted(program, block::vector_unit())

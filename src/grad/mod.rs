@@ -5,9 +5,8 @@ mod reduce;
 mod vjp;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Cut, Identity, Node, Op, Origin, topological};
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use crate::graph::{Cut, IdMap, IdSet, Identity, Node, Op, Origin, topological};
+use std::collections::HashMap;
 
 /// The gradients of one request, by node. Whoever asks later may ask for a node that was made since.
 pub(crate) struct GradMap(HashMap<Identity, Node>);
@@ -51,8 +50,8 @@ pub(crate) fn gradients(output: &Node, seed: Node, wanted: &[Node]) -> Result<Ve
         }
     }
     let tape = Tape::of(output, |_| true);
-    let ids: HashSet<usize> = wanted.iter().map(Node::id).collect();
-    let mut reaches = HashSet::new();
+    let ids: IdSet = wanted.iter().map(Node::id).collect();
+    let mut reaches = IdSet::default();
     for node in &tape.order {
         if ids.contains(&node.id()) || edges::of(node, tape.op(node)).iter().any(|input| reaches.contains(&input.id()))
         {
@@ -72,13 +71,13 @@ pub(crate) fn gradients(output: &Node, seed: Node, wanted: &[Node]) -> Result<Ve
 struct Tape {
     /// Inputs before users.
     order: Vec<Node>,
-    ops: HashMap<usize, Arc<Op>>,
+    ops: IdMap<Op>,
 }
 
 impl Tape {
     /// Everything behind `output` that `follows` and a gradient passes to.
     fn of(output: &Node, follows: impl Fn(&Node) -> bool) -> Tape {
-        let mut ops = HashMap::new();
+        let mut ops = IdMap::default();
         let order = topological(std::slice::from_ref(output), |node| {
             let op = node.op();
             let mut behind = edges::of(node, &op);
@@ -96,7 +95,7 @@ impl Tape {
     /// Carries gradients from `output` back to the nodes for which `wants` holds.
     fn propagate(&self, output: &Node, seed: Node, wants: impl Fn(&Node) -> bool) -> Result<GradMap> {
         // By receiver: what it was given, and by whom.
-        let mut arrived: HashMap<usize, Vec<(usize, Node)>> = HashMap::from([(output.id(), vec![(0, seed)])]);
+        let mut arrived: IdMap<Vec<(usize, Node)>> = IdMap::from_iter([(output.id(), vec![(0, seed)])]);
         let mut grads = HashMap::new();
         for node in self.order.iter().rev().filter(|node| wants(node)) {
             // Users come before what they use here, so everything that will arrive has arrived.
@@ -133,7 +132,7 @@ fn missing(op: &str, k: usize, node: &Node, output: &Node) -> Error {
     // Walk every input, also those gradients do not pass, to tell "cut" from "not connected". Of several cuts the last
     // counts: an inner one (softmax's shift) has its detour, or the gradient would have ended there.
     let order = topological(std::slice::from_ref(output), Node::inputs);
-    let mut reaches = HashSet::from([node.id()]);
+    let mut reaches = IdSet::from_iter([node.id()]);
     let mut cut = None;
     for other in order.iter().filter(|other| *other != node) {
         let reached = |input: &Node| reaches.contains(&input.id());

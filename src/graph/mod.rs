@@ -1,6 +1,7 @@
 //! The graph of wishes: nodes, how they are made, and walking them without recursion.
 
 pub(crate) mod build;
+mod ids;
 mod movement;
 mod node;
 mod op;
@@ -14,10 +15,11 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use ids::{IdMap, IdSet};
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
 pub(crate) use node::{Cut, Identity, NOT_FLOAT, Node};
 pub(crate) use op::{Lookup, Op, ReduceKind};
 pub(crate) use print::listing;
 pub(crate) use replace::replace;
 pub(crate) use scope::{Origin, Pause, is_recording};
-pub(crate) use walk::{Ids, topological};
+pub(crate) use walk::topological;

@@ -6,8 +6,10 @@ use crate::dtype::Literal;
 use crate::ops::Primitive;
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
-/// What a node wants done.
+/// What a node wants done. A copy shares the nodes it is made from.
+#[derive(Clone)]
 pub(crate) enum Op {
     /// Data given by the user; the node's buffer holds it.
     Buffer,
@@ -20,7 +22,7 @@ pub(crate) enum Op {
     /// Random bits as `u32`: word `word` of the counter-based generator at the element's position.
     Rand { seed: u64, stream: u64, word: u8 },
     /// Another look at `base`'s elements. `movement` says how it follows from `input`; `view` is the whole way to `base`.
-    View { input: Node, movement: Movement, base: Node, view: Box<View> },
+    View { input: Node, movement: Movement, base: Node, view: Arc<View> },
     /// A dense copy, for what no single view can say.
     Contiguous { input: Node },
     /// One primitive on each element of inputs of one shape.
@@ -103,7 +105,8 @@ impl Op {
     }
 
     /// Calls `f` with every node this one is made from.
-    pub(crate) fn for_each_input(&self, mut f: impl FnMut(&Node)) {
+    #[inline]
+    pub(crate) fn for_each_input<'a>(&'a self, mut f: impl FnMut(&'a Node)) {
         match self {
             Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => {}
             Op::View { input, .. } | Op::Contiguous { input } | Op::Cast { input } | Op::Reduce { input, .. } => {

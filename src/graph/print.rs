@@ -20,7 +20,7 @@ pub(crate) fn listing(wanted: &[Node]) -> String {
     let names: HashMap<usize, usize> = order.iter().enumerate().map(|(k, node)| (node.id(), k)).collect();
     let mut text = String::new();
     for (k, node) in order.iter().enumerate() {
-        let op = &*ops[&node.id()];
+        let op: &Op = &ops[&node.id()];
         let mut inputs = Vec::new();
         op.for_each_input(|input| inputs.push(format!("%{}", names[&input.id()])));
         let what = match op {

@@ -1,12 +1,12 @@
 //! The same graph with some nodes replaced: how an `input` is given its data.
 
+use super::ids::IdMap;
 use super::movement::{Movement, Vjp};
 use super::node::Node;
 use super::op::{Lookup, Op};
 use super::scope::Origin;
 use super::walk::topological;
 use crate::error::Result;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// `wanted` with every node for which `find` has another one replaced by that one.
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Only what depends on a replaced node is built anew, at the lines of the originals; the rest is shared.
 pub(crate) fn replace(wanted: &[Node], find: impl Fn(&Node) -> Option<Node>) -> Result<Vec<Node>> {
     let order = topological(wanted, Node::inputs);
-    let mut changed: HashMap<usize, Node> = HashMap::new();
+    let mut changed: IdMap<Node> = IdMap::default();
     for node in &order {
         if let Some(other) = find(node) {
             changed.insert(node.id(), other);
@@ -47,7 +47,7 @@ enum Recipe {
 /// A node like `node`, on other inputs.
 fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
     let op = node.op();
-    let recipe = match &*op {
+    let recipe = match &op {
         Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => Recipe::Same,
         Op::Closure { .. } => Recipe::Same, // its value is fixed
         Op::View { movement: Movement::Custom(vjp), .. } => Recipe::Custom(vjp.clone()),

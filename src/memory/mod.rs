@@ -4,19 +4,22 @@
 //! buffer stays in the pool until its memory is wanted again, up to a limit.
 //!
 //! - `pool.rs`: blocks of bytes, by size class; the counts that [`stats`] reports.
+//! - `system.rs`: where those come from; large ones lie on huge pages.
 //! - `buffer.rs`: a shared, read-only `Buffer` with a dtype.
 //! - `buffer_mut.rs`: the one owner's `BufferMut`, which is filled and then frozen into a `Buffer`.
 
 mod buffer;
 mod buffer_mut;
 mod pool;
+mod system;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use buffer::{Buffer, no_memory};
 pub(crate) use buffer_mut::BufferMut;
-pub(crate) use pool::{ALIGN, block_bytes};
+pub(crate) use pool::block_bytes;
+pub(crate) use system::ALIGN;
 
 /// What the library holds of the host's memory, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

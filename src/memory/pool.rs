@@ -5,13 +5,10 @@
 //! blocks that lay unused longest go first.
 
 use super::Stats;
-use std::alloc::{Layout, alloc, dealloc};
+use super::system::{self, ALIGN};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Every block starts at a multiple of this: a cache line, and the widest vector register.
-pub(crate) const ALIGN: usize = 64;
 
 /// How many bytes may be kept unless the user says otherwise.
 const DEFAULT_LIMIT: usize = 1 << 30;
@@ -94,9 +91,9 @@ impl Pool {
 
     /// Asks the system; when it refuses, empties the pool and asks once more.
     fn fresh(&self, size: usize, bytes: usize) -> Option<NonNull<u8>> {
-        let start = system_alloc(size).or_else(|| {
+        let start = system::take(size).or_else(|| {
             self.trim();
-            system_alloc(size)
+            system::take(size)
         })?;
         let mut shelves = self.shelves();
         shelves.stats.fresh += 1;
@@ -110,7 +107,8 @@ impl Pool {
         shelves.stats.live_bytes -= bytes;
         if size > shelves.stats.pool_limit {
             drop(shelves);
-            system_free(start, size);
+            // SAFETY: the block was taken with the size of its class, and its only holder gives it up here.
+            unsafe { system::give_back(start, size) };
             return;
         }
         shelves.clock += 1;
@@ -169,7 +167,8 @@ impl Shelves {
             if let Some(kept) = self.kept[class].pop_front() {
                 let size = class_size(class);
                 self.stats.pooled_bytes -= size;
-                system_free(kept.start, size);
+                // SAFETY: a kept block was taken with the size of its class, and is on no shelf any more.
+                unsafe { system::give_back(kept.start, size) };
             }
         }
     }
@@ -201,20 +200,6 @@ fn class_size(class: usize) -> usize {
     match class {
         0..=3 => 64 * (class + 1),
         _ => (5 + class % 4) << (class / 4 + 5),
-    }
-}
-
-fn system_alloc(size: usize) -> Option<NonNull<u8>> {
-    let layout = Layout::from_size_align(size, ALIGN).ok()?;
-    // SAFETY: no class has size 0.
-    NonNull::new(unsafe { alloc(layout) })
-}
-
-fn system_free(start: NonNull<u8>, size: usize) {
-    if let Ok(layout) = Layout::from_size_align(size, ALIGN) {
-        // SAFETY: `start` came from `system_alloc` with the size of the same class, hence the same layout, and its
-        // only holder gives it up here.
-        unsafe { dealloc(start.as_ptr(), layout) }
     }
 }
 

@@ -22,7 +22,7 @@ impl Node {
     /// A constant of this node's shape and dtype.
     #[track_caller]
     pub(crate) fn fill(&self, value: f64) -> Node {
-        Node::full(self.shape(), Literal::from_f64(self.dtype(), value)).or_raise()
+        self.full_like(Literal::from_f64(self.dtype(), value))
     }
 
     /// This node where the condition holds, zero elsewhere.
@@ -102,14 +102,14 @@ macro_rules! node_operators {
             type Output = Node;
             #[track_caller]
             fn $method(self, other: f64) -> Node {
-                self.two(&super::$record, &self.fill(other))
+                Node::map_of(&super::$record, [self.clone(), self.fill(other)]).or_raise()
             }
         }
         impl $trait<&Node> for f64 {
             type Output = Node;
             #[track_caller]
             fn $method(self, other: &Node) -> Node {
-                other.fill(self).two(&super::$record, other)
+                Node::map_of(&super::$record, [other.fill(self), other.clone()]).or_raise()
             }
         }
     )*};

@@ -1,5 +1,6 @@
 //! The plan cache: a request whose structure was seen before is served by the plan made then.
 
+use super::debug;
 use super::prepared::{Keep, Prepared};
 use crate::schedule::{Fingerprint, Request};
 use std::collections::HashMap;
@@ -32,7 +33,7 @@ struct Kept {
 
 /// The plan of a request: one kept, or a new one.
 pub(super) fn prepared(request: &Request) -> Arc<Prepared> {
-    let prepare = || Arc::new(Prepared::new(&request.plan(), request, Keep::Needed));
+    let prepare = || Arc::new(prepare(request, Keep::Needed));
     if request.nodes().len() > MOST_NODES {
         return prepare();
     }
@@ -44,6 +45,14 @@ pub(super) fn prepared(request: &Request) -> Arc<Prepared> {
     // Not under the lock: a plan may take milliseconds. Two threads that make the same one at once both keep theirs.
     let prepared = prepare();
     plans().keep(fingerprint, prepared.clone(), request.nodes().len());
+    prepared
+}
+
+/// A new plan.
+pub(super) fn prepare(request: &Request, keep: Keep) -> Prepared {
+    let plan = request.plan();
+    let prepared = Prepared::new(&plan, request, keep);
+    debug::print(&plan, &prepared);
     prepared
 }
 

@@ -6,7 +6,6 @@ use crate::schedule::{Kernel, Operand, Stage, Step, Work};
 /// The work of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
-    pub(crate) kernels: usize,
     pub(crate) stages: usize,
     /// Bytes read from and written to memory. What stays in the cache between the stages of a kernel is not counted.
     pub(crate) bytes: u128,
@@ -15,26 +14,31 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Adds a kernel; `whole` says which of its nodes are written to memory.
-    pub(super) fn add(&mut self, kernel: &Kernel, whole: impl Fn(&Node) -> bool) {
-        self.kernels += 1;
-        self.stages += kernel.all_stages().count();
+    /// Both together.
+    pub(super) fn and(self, other: &Cost) -> Cost {
+        Cost { stages: self.stages + other.stages, bytes: self.bytes + other.bytes, flops: self.flops + other.flops }
+    }
+
+    /// The cost of a kernel; `whole` says which of its nodes are written to memory.
+    pub(super) fn of(kernel: &Kernel, whole: impl Fn(&Node) -> bool) -> Cost {
+        let mut cost = Cost { stages: kernel.all_stages().count(), ..Cost::default() };
         let inside = |node: &Node| kernel.stages.iter().any(|stage| stage.node == *node);
         let mut read: Vec<&Node> = Vec::new();
         let mut written: Vec<&Node> = Vec::new();
         for stage in kernel.all_stages() {
-            self.flops += flops(stage);
+            cost.flops += flops(stage);
             for (place, node) in stage.reads.iter().enumerate() {
                 if !read.contains(&node) && !inside(node) {
                     read.push(node);
-                    self.bytes += bytes_read(stage, place, node);
+                    cost.bytes += bytes_read(stage, place, node);
                 }
             }
             if whole(&stage.node) && !written.contains(&&stage.node) {
                 written.push(&stage.node);
-                self.bytes += bytes_of(&stage.node);
+                cost.bytes += bytes_of(&stage.node);
             }
         }
+        cost
     }
 }
 

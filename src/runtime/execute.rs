@@ -1,8 +1,8 @@
 //! From wishes to numbers: the whole way, as a list of steps.
 
-use super::prepared::Prepared;
+use super::prepared::{Keep, Prepared};
 use super::run::Space;
-use super::{cache, fault};
+use super::{cache, fault, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Node;
 use crate::memory::{Buffer, BufferMut};
@@ -13,11 +13,10 @@ use crate::schedule::Request;
 ///
 /// Many threads may ask for the same nodes at once; one of them executes, the others wait.
 pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
-    let mut bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
-    bases.retain(|node| node.buffer().is_none());
-    if bases.is_empty() {
+    if wanted.iter().all(Node::is_realized) {
         return Ok(());
     }
+    let mut bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
     // Locks are taken in one order everywhere, so that two requests never wait for each other.
     bases.sort_by_key(Node::id);
     bases.dedup();
@@ -30,14 +29,20 @@ pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
         return Err(not_given(node));
     }
     let request = Request::new(missing);
-    run_request(&cache::prepared(&request), &request)
+    if verify::is_on() {
+        return run_request(&cache::prepare(&request, Keep::All), &request, verify::check);
+    }
+    run_request(&cache::prepared(&request), &request, |_, _, _| Ok(()))
 }
 
+/// Looks at what a plan made for a request.
+type Check = fn(&Prepared, &Request, &[Buffer]) -> Result<()>;
+
 /// Runs a plan for a request. Nothing is left in the nodes unless all of it succeeds.
-fn run_request(prepared: &Prepared, request: &Request) -> Result<()> {
+fn run_request(prepared: &Prepared, request: &Request, check: Check) -> Result<()> {
     let nodes = request.nodes();
     let made = prepared.made.iter().map(|made| Buffer::uninit("realize", made.dtype, made.len));
-    let mut made: Vec<BufferMut> = made.collect::<Result<_>>()?;
+    let made: Vec<BufferMut> = made.collect::<Result<_>>()?;
     let mut space = Space::new(prepared)?;
     let given =
         |number: usize| nodes[number].buffer().map(|buffer| buffer.as_ptr()).ok_or_else(|| not_given(&nodes[number]));
@@ -47,9 +52,11 @@ fn run_request(prepared: &Prepared, request: &Request) -> Result<()> {
     // SAFETY: the plan is that of this request or of one with the same fingerprint, so what is given has the dtypes and lengths it
     // expects; `nodes` keeps it alive, and nobody else knows what is made.
     unsafe { prepared.run(&space) }.map_err(|stop| fault::describe(stop, request))?;
-    for (spec, buffer) in prepared.made.iter().zip(made.drain(..)) {
-        // SAFETY: every kernel has run, so every element is written.
-        nodes[spec.node].set_buffer(unsafe { buffer.freeze() });
+    // SAFETY: every kernel has run, so every element is written.
+    let made: Vec<Buffer> = made.into_iter().map(|buffer| unsafe { buffer.freeze() }).collect();
+    check(prepared, request, &made)?;
+    for (spec, buffer) in prepared.made.iter().zip(made) {
+        nodes[spec.node].set_buffer(buffer);
     }
     Ok(())
 }

@@ -40,7 +40,7 @@ fn failed_lookup(node: &Node) -> Option<Error> {
     topological(std::slice::from_ref(node), behind).into_iter().filter(|node| node.buffer().is_none()).find_map(
         |node| {
             let op = node.op();
-            let Op::Gather { lookup, input, index, axis } = &*op else { return None };
+            let Op::Gather { lookup, input, index, axis } = &op else { return None };
             let size = input.shape()[*axis];
             let indices = reference::evaluate(index).ok()?;
             let mut numbers = indices.iter().map(|literal| literal.to_integer().unwrap_or(0) as i64);

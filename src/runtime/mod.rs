@@ -2,7 +2,9 @@
 
 mod cache;
 mod cost;
+mod debug;
 mod execute;
+mod explain;
 mod fault;
 mod layout;
 mod prepared;
@@ -11,10 +13,13 @@ mod rows;
 mod run;
 mod structural;
 pub(crate) mod threads;
+mod verify;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use execute::{execute, read};
+pub use explain::Explanation;
+pub(crate) use explain::{explain, lowered};
 pub(crate) use program::{Nodes, Program};
 pub use threads::{set_threads, threads};

@@ -8,7 +8,7 @@ use super::layout::{Wish, arrange};
 use super::rows::Rows;
 use crate::codegen::{self, Compiled};
 use crate::dtype::DType;
-use crate::graph::{Ids, Node};
+use crate::graph::{IdMap, Node};
 use crate::lower;
 use crate::memory::block_bytes;
 use crate::schedule::{Form, Kernel, MapReduce, Plan, Request, Stage, Work};
@@ -28,7 +28,8 @@ pub(crate) struct Prepared {
     /// The bytes for everything that does not stay, and those each thread needs for itself.
     pub(super) arena: usize,
     pub(super) scratch: usize,
-    pub(super) cost: Cost,
+    /// What each kernel costs.
+    pub(super) costs: Vec<Cost>,
 }
 
 /// What stays when a run is over.
@@ -117,8 +118,8 @@ impl Prepared {
     }
 
     /// What a run costs.
-    pub(crate) fn cost(&self) -> &Cost {
-        &self.cost
+    pub(crate) fn cost(&self) -> Cost {
+        self.costs.iter().fold(Cost::default(), |sum, cost| sum.and(cost))
     }
 
     /// The bytes of the arena with the scratch of all threads behind it.
@@ -133,8 +134,8 @@ pub(super) struct Prepare<'a> {
     request: &'a Request,
     keep: Keep,
     /// The last kernel that reads each node, by id.
-    last_reads: Ids<usize>,
-    values: Ids<Value>,
+    last_reads: IdMap<usize>,
+    values: IdMap<Value>,
     places: Vec<Place>,
     made: Vec<Made>,
     scalars: Vec<usize>,
@@ -142,14 +143,14 @@ pub(super) struct Prepare<'a> {
     wishes: Vec<Wish>,
     wishers: Vec<Value>,
     pub(super) scratch: usize,
-    cost: Cost,
+    costs: Vec<Cost>,
     /// The kernel being prepared.
     at: usize,
 }
 
 impl<'a> Prepare<'a> {
     fn new(plan: &'a Plan, request: &'a Request, keep: Keep) -> Prepare<'a> {
-        let mut last_reads = Ids::default();
+        let mut last_reads = IdMap::default();
         for (at, kernel) in plan.kernels.iter().enumerate() {
             for read in kernel.reads() {
                 last_reads.insert(read.id(), at);
@@ -160,23 +161,21 @@ impl<'a> Prepare<'a> {
             request,
             keep,
             last_reads,
-            values: Ids::default(),
+            values: IdMap::default(),
             places: Vec::new(),
             made: Vec::new(),
             scalars: Vec::new(),
             wishes: Vec::new(),
             wishers: Vec::new(),
             scratch: 0,
-            cost: Cost::default(),
+            costs: Vec::new(),
             at: 0,
         }
     }
 
     fn kernel(&mut self, at: usize, kernel: &Kernel) -> Vec<Ready> {
         self.at = at;
-        let mut cost = self.cost;
-        cost.add(kernel, |node| self.is_whole(node, kernel));
-        self.cost = cost;
+        self.costs.push(Cost::of(kernel, |node| self.is_whole(node, kernel)));
         let mut ready = match &kernel.form {
             Form::Rows(sizes) => vec![Ready::Rows(Box::new(Rows::prepare(self, kernel, sizes)))],
             Form::Siblings => vec![Ready::Siblings(self.pieces(&kernel.stages, false))],
@@ -338,7 +337,7 @@ impl<'a> Prepare<'a> {
             scalars: self.scalars,
             arena,
             scratch: self.scratch,
-            cost: self.cost,
+            costs: self.costs,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A captured plan: called again and again with new inputs, without tracing and, after the first call, without allocating.
 
+use super::cache::prepare;
 use super::execute::{not_given, read};
 use super::fault;
 use super::prepared::{Keep, Place, Prepared, Value};
@@ -69,7 +70,7 @@ impl Program {
         if let Some(node) = stranger {
             return Err(not_given(node));
         }
-        let prepared = Prepared::new(&request.plan(), &request, Keep::Wanted);
+        let prepared = prepare(&request, Keep::Wanted);
         let made_at = |base: &Node| prepared.made.iter().position(|made| request.nodes()[made.node] == *base);
         let input_at = |base: &Node| inputs.iter().position(|input| input == base);
         let output = |(base, output): (&Node, &Node)| Output {

@@ -58,7 +58,7 @@ impl Rows {
         let mut inside: Vec<(usize, Spot)> = Vec::new();
         let mut scratch = 0;
         let mut stages = Vec::with_capacity(programs.len());
-        for (stage, program) in kernel.stages.iter().zip(programs) {
+        for (at, (stage, program)) in kernel.stages.iter().zip(programs).enumerate() {
             let Work::MapReduce(work) = &stage.work else { unreachable!("only map-reduces run row by row") };
             let spot = |prepare: &mut Prepare<'_>, node: &crate::graph::Node| {
                 let found = inside.iter().find(|(id, _)| *id == node.id());
@@ -74,9 +74,13 @@ impl Rows {
                 Spot::Scratch(start)
             };
             inside.push((stage.node.id(), out));
+            // What a later stage reads had better stay in the cache.
+            let read_soon = kernel.stages[at + 1..].iter().any(|later| later.reads.contains(&stage.node));
+            let bytes = if read_soon { 0 } else { stage.node.len() * size };
+            let compile = |rows: usize| codegen::compile_for(&program.for_rows(rows), bytes);
             stages.push(RowStage {
-                tile: codegen::compile(&program.for_rows(tile)),
-                last: (rows % tile > 0).then(|| codegen::compile(&program.for_rows(rows % tile))),
+                tile: compile(tile),
+                last: (rows % tile > 0).then(|| compile(rows % tile)),
                 rows: program,
                 loads: work.loads.iter().map(|load| reads[load.read]).collect(),
                 scalars: prepare.scalars(stage),

@@ -7,7 +7,7 @@ use super::group::{Groups, in_parts, reads_through};
 use super::plan::{MapReduce, Operand, Region, Stage, Work};
 use super::snapshot::Snapshot;
 use crate::dtype::{DType, Literal};
-use crate::graph::{Ids, Lookup, Node, Op, ReduceKind};
+use crate::graph::{IdMap, Lookup, Node, Op, ReduceKind};
 use crate::ops::{self, Primitive};
 use crate::shape::{Expr, Position, Shape, Strides, View, row_major_strides};
 use smallvec::{SmallVec, smallvec};
@@ -75,7 +75,7 @@ fn parts(node: &Node, inputs: &[Node], axis: usize, snapshot: &Snapshot, groups:
 #[derive(Default)]
 struct Reads {
     nodes: Vec<Node>,
-    places: Ids<usize>,
+    places: IdMap<usize>,
     scalars: Vec<Node>,
 }
 

@@ -6,7 +6,7 @@
 use super::frame::{self, Frame, Frames};
 use super::snapshot::Snapshot;
 use crate::dtype::Literal;
-use crate::graph::{Ids, Node, Op};
+use crate::graph::{IdMap, Node, Op};
 use crate::ops::{self, Primitive};
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
@@ -36,7 +36,7 @@ pub(super) struct Groups {
     pub(super) stored: HashSet<usize>,
     pub(super) frames: Frames,
     /// By stored node, the space of its expression and the node's frame in it, where that is not the node's own shape.
-    pub(super) spaces: Ids<(Shape, Frame)>,
+    pub(super) spaces: IdMap<(Shape, Frame)>,
 }
 
 /// What is known of a node's expression, were everything before it merged.
@@ -53,8 +53,8 @@ struct Facts {
 pub(super) fn group(snapshot: &Snapshot, wanted: &[Node]) -> Groups {
     let forced = forced(snapshot, wanted);
     let facts = facts(snapshot, &forced);
-    let groups = Groups { stored: HashSet::new(), frames: Frames::default(), spaces: Ids::default() };
-    let mut deciding = Deciding { snapshot, forced, facts, groups, places: Ids::default(), sinks: HashMap::new() };
+    let groups = Groups { stored: HashSet::new(), frames: Frames::default(), spaces: IdMap::default() };
+    let mut deciding = Deciding { snapshot, forced, facts, groups, places: IdMap::default(), sinks: HashMap::new() };
     let work: Vec<&Node> = work(snapshot).collect();
     for node in work.into_iter().rev() {
         deciding.decide(node);
@@ -101,8 +101,8 @@ fn forced(snapshot: &Snapshot, wanted: &[Node]) -> HashSet<usize> {
     forced
 }
 
-fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> Ids<Facts> {
-    let mut facts: Ids<Facts> = Ids::default();
+fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> IdMap<Facts> {
+    let mut facts: IdMap<Facts> = IdMap::default();
     for node in work(snapshot) {
         let mut of = Facts { cost: weight(snapshot.op(node)), ..Facts::default() };
         let inputs = snapshot.inputs(node);
@@ -176,10 +176,10 @@ fn can_fail(snapshot: &Snapshot, node: &Node) -> bool {
 struct Deciding<'a> {
     snapshot: &'a Snapshot,
     forced: HashSet<usize>,
-    facts: Ids<Facts>,
+    facts: IdMap<Facts>,
     groups: Groups,
     /// Where each node is used: in which expressions, and in which frame of them.
-    places: Ids<SmallVec<[(Sink, Frame); 2]>>,
+    places: IdMap<SmallVec<[(Sink, Frame); 2]>>,
     /// How many nodes each expression has, and whether it is reduced.
     sinks: HashMap<Sink, (usize, bool)>,
 }

@@ -5,7 +5,7 @@
 
 use super::plan::{Form, Kernel, MapReduce, Stage, Work};
 use super::rows::{self, Member, RowFacts};
-use crate::graph::{Ids, Node};
+use crate::graph::{IdMap, Node};
 use smallvec::SmallVec;
 
 /// The most stages of one kernel.
@@ -55,9 +55,9 @@ struct Forming<'a> {
     stages: &'a [Stage],
     facts: Vec<Option<RowFacts>>,
     /// By node, the first of the stages that make it.
-    makers: Ids<usize>,
+    makers: IdMap<usize>,
     /// By node, the stages placed so far that read it.
-    readers: Ids<SmallVec<[usize; 4]>>,
+    readers: IdMap<SmallVec<[usize; 4]>>,
     drafts: Vec<Draft>,
     /// The draft of each stage placed so far.
     home: Vec<usize>,
@@ -65,12 +65,12 @@ struct Forming<'a> {
 
 impl<'a> Forming<'a> {
     fn new(stages: &'a [Stage]) -> Forming<'a> {
-        let mut makers = Ids::default();
+        let mut makers = IdMap::default();
         for (place, stage) in stages.iter().enumerate() {
             makers.entry(stage.node.id()).or_insert(place);
         }
         let facts = stages.iter().map(RowFacts::of).collect();
-        Forming { stages, facts, makers, readers: Ids::default(), drafts: Vec::new(), home: Vec::new() }
+        Forming { stages, facts, makers, readers: IdMap::default(), drafts: Vec::new(), home: Vec::new() }
     }
 
     /// Puts a stage into a draft.

@@ -11,6 +11,7 @@ mod frame;
 mod group;
 mod kernels;
 mod plan;
+mod print;
 mod request;
 mod rows;
 mod snapshot;

@@ -30,7 +30,7 @@ impl Request {
 
     /// The value of a constant, by its node's number.
     pub(crate) fn constant(&self, number: usize) -> Option<crate::dtype::Literal> {
-        match *self.snapshot.seen[number].op {
+        match self.snapshot.seen[number].op {
             Op::ConstFill(value) => Some(value),
             _ => None,
         }

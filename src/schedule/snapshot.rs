@@ -4,10 +4,9 @@
 //! at each node once, here, and never again.
 
 use crate::dtype::Literal;
-use crate::graph::{Ids, Movement, Node, Op};
+use crate::graph::{IdMap, Movement, Node, Op};
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// Ops as they were when the plan was begun.
 pub(crate) struct Snapshot {
@@ -15,12 +14,12 @@ pub(crate) struct Snapshot {
     pub(super) order: Vec<Node>,
     /// What was seen of each, in the same order.
     pub(super) seen: Vec<Seen>,
-    numbers: Ids<u32>,
+    numbers: IdMap<u32>,
 }
 
 /// What was seen of a node.
 pub(super) struct Seen {
-    pub(super) op: Arc<Op>,
+    pub(super) op: Op,
     /// The numbers are there, or will be given.
     pub(super) has_numbers: bool,
 }
@@ -37,7 +36,7 @@ impl Snapshot {
     pub(crate) fn take(wanted: &[Node]) -> Snapshot {
         /// Stands for the number of a node that was entered and not yet left.
         const ENTERED: u32 = u32::MAX;
-        let mut snapshot = Snapshot { order: Vec::new(), seen: Vec::new(), numbers: Ids::default() };
+        let mut snapshot = Snapshot { order: Vec::new(), seen: Vec::new(), numbers: IdMap::default() };
         let mut stack: Vec<Walk> = wanted.iter().rev().cloned().map(Walk::Enter).collect();
         while let Some(walk) = stack.pop() {
             let node = match walk {
@@ -55,16 +54,16 @@ impl Snapshot {
             snapshot.numbers.insert(node.id(), ENTERED);
             node.forget_history();
             let (op, buffer) = node.op_and_buffer();
-            let has_numbers = buffer.is_some() || matches!(*op, Op::Input);
+            let has_numbers = buffer.is_some() || matches!(op, Op::Input);
             let place = stack.len();
-            match &*op {
+            match &op {
                 _ if has_numbers => {}
                 Op::View { base, .. } => stack.push(Walk::Enter(base.clone())),
                 op => op.for_each_input(|input| stack.push(Walk::Enter(input.clone()))),
             }
             // The first input is walked first.
             stack[place..].reverse();
-            stack.insert(place, Walk::Leave(node, Seen { op: op.clone(), has_numbers }));
+            stack.insert(place, Walk::Leave(node, Seen { op, has_numbers }));
         }
         snapshot
     }

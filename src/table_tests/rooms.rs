@@ -17,7 +17,7 @@ static DOORS: &[(&str, &[&str])] = &[
     ("codegen", &["dtype", "shape", "ops", "lower"]),
     ("runtime", &["error", "dtype", "shape", "memory", "ops", "graph", "schedule", "lower", "codegen", "reference"]),
     ("strided", &["error", "dtype", "runtime"]),
-    ("reference", &["error", "dtype", "shape", "graph", "ops"]),
+    ("reference", &["error", "dtype", "shape", "memory", "graph", "ops"]),
     ("tensor", ANY),
     ("random_programs", ANY),
     ("table_tests", ANY),

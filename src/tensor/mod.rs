@@ -99,6 +99,7 @@ pub type Matrix<T = f32> = Tensor<T, Dim2>;
 
 impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     /// A typed handle on a node that is known to fit.
+    #[inline]
     pub(crate) fn wrap(node: Node) -> Tensor<T, D> {
         debug_assert_eq!(node.dtype(), T::DTYPE);
         debug_assert!(D::RANK.is_none_or(|rank| rank == node.rank()), "rank {} in {:?}", node.rank(), D::RANK);
@@ -106,8 +107,21 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     }
 
     /// The node that ops are built on.
+    #[inline]
     pub(crate) fn node(&self) -> &Node {
         self.node.inner()
+    }
+
+    /// The node that ops are built on, to keep.
+    #[inline]
+    pub(super) fn to_node(&self) -> Node {
+        self.node().clone()
+    }
+
+    /// The node that ops are built on, where the tensor is not needed any more.
+    #[inline]
+    pub(super) fn into_node(self) -> Node {
+        self.node.into_inner()
     }
 
     /// The sizes of the axes.

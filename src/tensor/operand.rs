@@ -42,7 +42,7 @@ impl<T: TensorDType> Operand<T> for T {
     type Dim = Dim0;
     #[track_caller]
     fn operand(&self, beside: &Beside<'_>) -> Result<OperandNode> {
-        Ok(OperandNode(Node::full(beside.0.shape(), self.literal())?))
+        Ok(OperandNode(beside.0.full_like(self.literal())))
     }
 }
 
@@ -65,7 +65,7 @@ macro_rules! numbers {
             #[track_caller]
             fn operand(&self, op: &str, beside: &Beside<'_>) -> Result<OperandNode> {
                 let literal = Number::$kind(*self).beside(op, beside.0)?;
-                Ok(OperandNode(Node::full(beside.0.shape(), literal)?))
+                Ok(OperandNode(beside.0.full_like(literal)))
             }
         }
     )*};

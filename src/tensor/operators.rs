@@ -2,7 +2,7 @@
 
 use super::operand::Beside;
 use super::{BroadcastWith, Dimension, DynOperand, DynTensor, Tensor};
-use crate::dtype::{BitDType, DType, IntegerDType, NumericDType, SignedDType, TensorDType, bf16, f16};
+use crate::dtype::{BitDType, DType, IntegerDType, Literal, NumericDType, SignedDType, TensorDType, bf16, f16};
 use crate::error::{OrRaise, Result};
 use crate::graph::Node;
 use crate::ops::{self, Primitive};
@@ -14,24 +14,26 @@ pub(super) fn division(dtype: DType) -> &'static Primitive {
 }
 
 #[track_caller]
-fn apply(primitive: &'static Primitive, left: &Node, right: &Node) -> Node {
-    Node::map(primitive, &[left, right]).or_raise()
+fn apply(primitive: &'static Primitive, left: Node, right: Node) -> Node {
+    Node::map_of(primitive, [left, right]).or_raise()
 }
 
+/// A tensor and a number on its right.
 #[track_caller]
-fn constant<T: TensorDType>(beside: &Node, value: T) -> Node {
-    Node::full(beside.shape(), value.literal()).or_raise()
+fn apply_number(primitive: &'static Primitive, left: Node, right: Literal) -> Node {
+    let right = left.full_like(right);
+    apply(primitive, left, right)
 }
 
 /// One operator between tensors (owned or borrowed) and between a tensor and a number on its right.
 macro_rules! operator {
     ($($trait:ident $method:ident $try_method:ident $bound:ident $doc:literal $primitive:expr;)*) => {$(
-        operator!(@pair $trait $method $bound ($primitive) [Tensor<T, D>] [Tensor<T, E>]);
-        operator!(@pair $trait $method $bound ($primitive) [Tensor<T, D>] [&Tensor<T, E>]);
-        operator!(@pair $trait $method $bound ($primitive) [&Tensor<T, D>] [Tensor<T, E>]);
-        operator!(@pair $trait $method $bound ($primitive) [&Tensor<T, D>] [&Tensor<T, E>]);
-        operator!(@number $trait $method $bound ($primitive) [Tensor<T, D>]);
-        operator!(@number $trait $method $bound ($primitive) [&Tensor<T, D>]);
+        operator!(@pair $trait $method $bound ($primitive) [Tensor<T, D>] into_node [Tensor<T, E>] into_node);
+        operator!(@pair $trait $method $bound ($primitive) [Tensor<T, D>] into_node [&Tensor<T, E>] to_node);
+        operator!(@pair $trait $method $bound ($primitive) [&Tensor<T, D>] to_node [Tensor<T, E>] into_node);
+        operator!(@pair $trait $method $bound ($primitive) [&Tensor<T, D>] to_node [&Tensor<T, E>] to_node);
+        operator!(@number $trait $method $bound ($primitive) [Tensor<T, D>] into_node);
+        operator!(@number $trait $method $bound ($primitive) [&Tensor<T, D>] to_node);
 
         impl<T: $bound, D: Dimension> Tensor<T, D> {
             #[doc = concat!($doc, " with an error in place of a panic.")]
@@ -44,7 +46,7 @@ macro_rules! operator {
             }
         }
     )*};
-    (@pair $trait:ident $method:ident $bound:ident ($primitive:expr) [$left:ty] [$right:ty]) => {
+    (@pair $trait:ident $method:ident $bound:ident ($primitive:expr) [$left:ty] $left_node:ident [$right:ty] $right_node:ident) => {
         impl<T: $bound, D: Dimension, E: Dimension> $trait<$right> for $left
         where
             D: BroadcastWith<E>,
@@ -52,17 +54,16 @@ macro_rules! operator {
             type Output = Tensor<T, D::Output>;
             #[track_caller]
             fn $method(self, other: $right) -> Self::Output {
-                Tensor::wrap(apply($primitive(T::DTYPE), self.node(), other.node()))
+                Tensor::wrap(apply($primitive(T::DTYPE), self.$left_node(), other.$right_node()))
             }
         }
     };
-    (@number $trait:ident $method:ident $bound:ident ($primitive:expr) [$left:ty]) => {
+    (@number $trait:ident $method:ident $bound:ident ($primitive:expr) [$left:ty] $left_node:ident) => {
         impl<T: $bound, D: Dimension> $trait<T> for $left {
             type Output = Tensor<T, D>;
             #[track_caller]
             fn $method(self, other: T) -> Self::Output {
-                let node = self.node();
-                Tensor::wrap(apply($primitive(T::DTYPE), node, &constant(node, other)))
+                Tensor::wrap(apply_number($primitive(T::DTYPE), self.$left_node(), other.literal()))
             }
         }
     };
@@ -89,7 +90,7 @@ macro_rules! number_first {
             #[track_caller]
             fn $method(self, other: &Tensor<$ty, D>) -> Tensor<$ty, D> {
                 let node = other.node();
-                Tensor::wrap(apply($primitive, &constant(node, self), node))
+                Tensor::wrap(apply($primitive, node.full_like(self.literal()), node.clone()))
             }
         }
         impl<D: Dimension> $trait<Tensor<$ty, D>> for $ty {

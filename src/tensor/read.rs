@@ -4,11 +4,8 @@ use super::{Dim1, Dim2, Dim3, Dim4, Dimension, DynTensor, Tensor};
 use crate::dtype::{Literal, TensorDType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{self, Node};
-use crate::lower;
 use crate::reference;
-use crate::runtime;
-use crate::schedule::{Form, Request, Work};
-use std::fmt::Write;
+use crate::runtime::{self, Explanation};
 
 /// Executes several tensors as one request, so that what they share is computed once.
 pub fn realize_all(tensors: &[&DynTensor]) -> Result<()> {
@@ -66,43 +63,6 @@ fn check_input(node: &Node, name: &str, value: &DynTensor) -> Result<()> {
     names.dedup();
     let message = format!("there is no input \"{name}\"; the inputs are {names:?}");
     Err(Error::new(ErrorKind::Input, "realize_with", message).made_at("tensor", node.at()))
-}
-
-/// The loop programs a node lowers to, one after the other.
-fn lowered(node: &Node) -> Result<String> {
-    let base = node.base_and_view().0;
-    if base.buffer().is_some() {
-        return Ok("the numbers are here: nothing to run\n".to_string());
-    }
-    let plan = Request::new(vec![base]).plan();
-    let mut text = String::new();
-    for (k, kernel) in plan.kernels.iter().enumerate() {
-        let rows = match &kernel.form {
-            Form::Rows(rows) => format!(", row by row over {rows:?}"),
-            Form::Siblings => ", part by part".to_string(),
-            Form::Alone => String::new(),
-        };
-        for (place, stage) in kernel.all_stages().enumerate() {
-            let (at, node) = (stage.node.at(), &stage.node);
-            let name = if place == 0 { format!("kernel {k}{rows}") } else { format!("  then, stage {place}") };
-            let _ = writeln!(text, "{name}: {} {:?}  // {}:{}", node.dtype(), node.shape(), at.file(), at.line());
-            match &stage.work {
-                Work::MapReduce(map_reduce) => {
-                    let _ = write!(text, "{}", lower::lower(map_reduce));
-                }
-                Work::Concat { parts, axis } => {
-                    let _ = writeln!(text, "concat {} tensors along axis {axis}", parts.len());
-                }
-                Work::Gather { axis, .. } => {
-                    let _ = writeln!(text, "gather along axis {axis}");
-                }
-                Work::ScatterAdd { axis, .. } => {
-                    let _ = writeln!(text, "scatter_add along axis {axis}");
-                }
-            }
-        }
-    }
-    Ok(text)
 }
 
 impl<T: TensorDType, D: Dimension> Tensor<T, D> {
@@ -169,7 +129,21 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     /// ```
     #[track_caller]
     pub fn lowered(&self) -> Result<String> {
-        lowered(self.node())
+        Ok(runtime::lowered(self.node()))
+    }
+
+    /// What reading this tensor would run, and what that costs. Nothing is executed.
+    ///
+    /// ```
+    /// use zither::{Dim2, Tensor};
+    /// let x = Tensor::<f32, Dim2>::input("x", [64, 128]);
+    /// let plan = x.softmax(1).explain();
+    /// assert_eq!(plan.kernels, 1);
+    /// assert_eq!(plan.bytes_moved, 2 * 64 * 128 * 4); // each element is read once and written once
+    /// println!("{plan}"); // every stage with its loops
+    /// ```
+    pub fn explain(&self) -> Explanation {
+        runtime::explain(self.node())
     }
 
     /// The graph behind the tensor as text, one line a node. Nothing is executed.
@@ -271,7 +245,21 @@ impl DynTensor {
     /// The loop programs that reading this tensor would run, as text. Nothing is executed.
     #[track_caller]
     pub fn lowered(&self) -> Result<String> {
-        lowered(self.node())
+        Ok(runtime::lowered(self.node()))
+    }
+
+    /// What reading this tensor would run, and what that costs. Nothing is executed.
+    ///
+    /// ```
+    /// use zither::{Dim2, Tensor};
+    /// let x = Tensor::<f32, Dim2>::input("x", [64, 128]);
+    /// let plan = x.softmax(1).explain();
+    /// assert_eq!(plan.kernels, 1);
+    /// assert_eq!(plan.bytes_moved, 2 * 64 * 128 * 4); // each element is read once and written once
+    /// println!("{plan}"); // every stage with its loops
+    /// ```
+    pub fn explain(&self) -> Explanation {
+        runtime::explain(self.node())
     }
 
     /// The graph behind the tensor as text, one line a node. Nothing is executed.

@@ -26,7 +26,6 @@ pub(super) use fold::{fill, identity};
 pub(super) use frame::Value;
 pub(super) use lanes::vector_unit;
 pub(super) use nodes::{affine, lane_bits};
-pub(super) use registers::register_bytes;
 pub(super) use split::{Cascade, Part, Split};
 
 use super::Call;

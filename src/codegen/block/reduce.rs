@@ -26,7 +26,7 @@ impl Reduce {
             Order::Across => program.outer.len(),
         };
         let code = Code::of(program, walked, vector);
-        Reduce { split: Split::of(program, fold, vector, code.weight() + 1, PART_WORK), code }
+        Reduce { split: Split::of(program, fold, vector, code.weight() + 1, PART_WORK, LANES), code }
     }
 
     pub(super) fn parts(&self) -> usize {

@@ -46,14 +46,23 @@ const FEW_PARTS: usize = 16;
 const MANY_PARTS: usize = 256;
 
 impl Split {
-    /// Splits a program with a fold. `weight` is the steps that one element takes, `work` how many steps make a part.
-    pub(in crate::codegen) fn of(program: &LoopProgram, fold: Fold, vector: bool, weight: usize, work: usize) -> Split {
+    /// Splits a program with a fold. `weight` is the steps that one element takes, `work` how many steps make a part, `block` the
+    /// outputs that are folded together in the order across.
+    pub(in crate::codegen) fn of(
+        program: &LoopProgram,
+        fold: Fold,
+        vector: bool,
+        weight: usize,
+        work: usize,
+        block: usize,
+    ) -> Split {
         let order = Order::of(program);
         let outputs: usize = program.outer.iter().product();
         let elements: usize = program.reduced.iter().product();
-        let (leaf, lanes) = match order {
-            Order::Along => (ALONG_LEAF, 1),
-            Order::Across => (ACROSS_LEAF, outputs.min(LANES)),
+        let (leaf, lanes, most_parts) = match order {
+            Order::Along => (ALONG_LEAF, 1, MANY_PARTS),
+            // Each part leaves a whole block of partial results.
+            Order::Across => (ACROSS_LEAF, outputs.min(block), MANY_PARTS * LANES / block),
         };
 
         // An output's work, then how many outputs make a part, then how many leaves.
@@ -62,7 +71,7 @@ impl Split {
             // Whole blocks of rows.
             Order::Along if elements <= LANES => outputs_wanted.next_multiple_of((LANES / elements.max(1)).max(1)),
             Order::Along => outputs_wanted,
-            Order::Across => outputs_wanted.next_multiple_of(LANES),
+            Order::Across => outputs_wanted.next_multiple_of(block),
         }
         .clamp(1, outputs.max(1));
         let groups = outputs.div_ceil(part_outputs).max(1);
@@ -70,7 +79,7 @@ impl Split {
         let mut part_leaves = leaves.max(1);
         if groups < FEW_PARTS {
             part_leaves = (work / (leaf * lanes * weight)).max(1).next_power_of_two();
-            while leaves.div_ceil(part_leaves) * groups > MANY_PARTS {
+            while leaves.div_ceil(part_leaves) * groups > most_parts {
                 part_leaves *= 2;
             }
         }

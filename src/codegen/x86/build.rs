@@ -36,8 +36,8 @@ pub(super) struct Read {
 /// What becomes of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// They are stored.
-    Map,
+    /// They are stored; past the caches if they `stream`.
+    Map { stream: bool },
     /// Those of a row are folded to one lane: a leaf in the order along. `identity` is the bits of a lane.
     Along { combine: Combine, identity: u64 },
     /// Those of `steps` steps are folded into the accumulators of a row, lane by lane: some of a leaf in the order across.
@@ -103,7 +103,12 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let mut accumulator = NONE;
     select.pieces.fold = select.pieces.body.len();
     match spec.kind {
-        Kind::Map => select.write(output, spec.stored, spec.output, result),
+        Kind::Map { stream } => {
+            select.write(output, spec.stored, spec.output, result);
+            if stream && let Some(store) = select.pieces.body.last_mut().filter(|store| store.op == op::MOVUPS_STORE) {
+                store.op = op::MOVNTPS_STORE;
+            }
+        }
         Kind::Along { combine, identity } => {
             let of = output + 1;
             operands.push(dense(accumulator_dtype(combine.lane())));

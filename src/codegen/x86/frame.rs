@@ -63,7 +63,7 @@ impl Frame {
     pub(super) fn new(spec: &Spec, built: &Built, asm: &mut Asm) -> Frame {
         let steps = match spec.kind {
             Kind::Across { steps, .. } => usize::from(steps),
-            Kind::Map | Kind::Along { .. } => 1,
+            Kind::Map { .. } | Kind::Along { .. } => 1,
         };
         let own_operand = matches!(spec.kind, Kind::Along { .. }).then_some(built.operands.len() as u16 - 1);
         let mut first = Vec::new();

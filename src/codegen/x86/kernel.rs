@@ -131,7 +131,7 @@ impl Writer<'_> {
         self.asm.load(RDX, Mem::Base(RDI, LENGTH as i32));
         let lanes = self.built.lanes;
         match self.spec.kind {
-            Kind::Map => {
+            Kind::Map { .. } => {
                 let copies = self.copies();
                 if copies > 1 {
                     let mut line = Line::new(&pieces.values, copies, NONE);
@@ -269,7 +269,7 @@ impl Writer<'_> {
         self.asm.jump_if(Condition::Equal, done);
         self.tail_masks();
         let written = match self.spec.kind {
-            Kind::Map => Some((self.spec.operands.len() as u16, false)),
+            Kind::Map { .. } => Some((self.spec.operands.len() as u16, false)),
             Kind::Along { .. } => None,
             // The accumulators are read as well.
             Kind::Across { .. } => Some((self.spec.operands.len() as u16, true)),
@@ -281,7 +281,7 @@ impl Writer<'_> {
             }
         }
         self.frame.tail = true;
-        self.write(line, &[]);
+        self.write(&line.near(), &[]);
         self.frame.tail = false;
         if let Some((operand, _)) = written {
             self.bring_out(operand);

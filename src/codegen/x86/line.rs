@@ -1,6 +1,7 @@
 //! Straight lines of instructions, made of copies of a kernel's pieces, and when each value on them is wanted.
 
 use super::inst::{Home, Id, Inst, NONE, Value};
+use super::op;
 
 /// No further use.
 pub(super) const NEVER: u32 = u32::MAX;
@@ -25,6 +26,15 @@ impl<'p> Line<'p> {
     /// An empty line of up to so many copies; they share `shared`, if it is not [`NONE`].
     pub(super) fn new(values: &'p [Value], copies: usize, shared: Id) -> Line<'p> {
         Line { values, placed: Vec::new(), copies, shared }
+    }
+
+    /// The same line with nothing stored past the caches.
+    pub(super) fn near(&self) -> Line<'p> {
+        let mut placed = self.placed.clone();
+        for placed in placed.iter_mut().filter(|placed| placed.inst.op == op::MOVNTPS_STORE) {
+            placed.inst.op = op::MOVUPS_STORE;
+        }
+        Line { placed, ..*self }
     }
 
     /// The name of a value in one of the copies.

@@ -1,9 +1,10 @@
 //! The emitter for x86-64 with AVX2, FMA and F16C: compiles a loop program to machine code.
 //!
-//! A program is served by a [`kernel`] that runs over rows of elements, and by Rust code that walks the rows ([`map`], [`fold`]). The
+//! A program is served by a [`kernel`] that runs over rows of elements, and by Rust code that walks the rows ([`map`], [`fold`]) and
+//! brings guarded operands to where a kernel can read them ([`staged`]). The
 //! kernel's code is chosen word by word ([`select`], [`convert`], [`elements`], [`combine`]) as instructions on values ([`inst`]),
 //! which then get registers ([`allocate`]) and bytes ([`asm`], [`op`]). What the emitter does not serve (divisions of integers,
-//! guarded operands, …) is left to the block interpreter, which gives the same bits.
+//! very short rows, …) is left to the block interpreter, which gives the same bits.
 
 mod allocate;
 mod asm;
@@ -21,10 +22,15 @@ mod line;
 mod map;
 mod memory;
 mod op;
+mod pieces;
 mod rare;
 mod select;
+mod staged;
+mod stream;
 #[cfg(test)]
 pub(super) mod tests;
+mod tiled;
+mod transpose;
 mod walk;
 
 use super::Call;
@@ -36,6 +42,7 @@ pub(super) struct Jit(Kind);
 
 enum Kind {
     Map(Box<map::Map>),
+    Tiled(Box<tiled::Tiled>),
     Fold(Box<fold::Fold>),
 }
 
@@ -51,15 +58,18 @@ fn allowed() -> bool {
 }
 
 impl Jit {
-    /// The program as machine code, if it may be made and the emitter serves it.
-    pub(super) fn offer(program: &LoopProgram) -> Option<Jit> {
-        if allowed() { Jit::of(program) } else { None }
+    /// The program as machine code, if it may be made and the emitter serves it. See [`super::compile_for`].
+    pub(super) fn offer(program: &LoopProgram, bytes: usize) -> Option<Jit> {
+        if allowed() { Jit::of(program, bytes) } else { None }
     }
 
     /// The program as machine code, if the emitter serves it. The machine must have the instructions.
-    fn of(program: &LoopProgram) -> Option<Jit> {
+    fn of(program: &LoopProgram, bytes: usize) -> Option<Jit> {
         Some(Jit(match program.fold {
-            None => Kind::Map(Box::new(map::Map::of(program)?)),
+            None => match tiled::Tiled::of(program, bytes) {
+                Some(tiled) => Kind::Tiled(Box::new(tiled)),
+                None => Kind::Map(Box::new(map::Map::of(program, bytes)?)),
+            },
             Some(fold) => Kind::Fold(Box::new(fold::Fold::of(program, fold)?)),
         }))
     }
@@ -68,6 +78,7 @@ impl Jit {
     pub(super) fn parts(&self) -> usize {
         match &self.0 {
             Kind::Map(map) => map.parts(),
+            Kind::Tiled(tiled) => tiled.parts(),
             Kind::Fold(fold) => fold.parts(),
         }
     }
@@ -75,7 +86,7 @@ impl Jit {
     /// See [`super::Compiled::partial_bytes`].
     pub(super) fn partial_bytes(&self) -> usize {
         match &self.0 {
-            Kind::Map(_) => 0,
+            Kind::Map(_) | Kind::Tiled(_) => 0,
             Kind::Fold(fold) => fold.partial_bytes(),
         }
     }
@@ -89,6 +100,7 @@ impl Jit {
         unsafe {
             match &self.0 {
                 Kind::Map(map) => map.run(part, call),
+                Kind::Tiled(tiled) => tiled.run(part, call),
                 Kind::Fold(fold) => fold.run(part, call),
             }
         }
@@ -100,7 +112,7 @@ impl Jit {
     /// As there.
     pub(super) unsafe fn finish(&self, partials: *const u8, out: *mut u8) {
         match &self.0 {
-            Kind::Map(_) => {}
+            Kind::Map(_) | Kind::Tiled(_) => {}
             // SAFETY: the caller's promise is the callee's.
             Kind::Fold(fold) => unsafe { fold.finish(partials, out) },
         }

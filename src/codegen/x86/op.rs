@@ -52,6 +52,7 @@ ops! {
     MOVUPS: Rm 1 0 0 0x10 "xy";
     MOVUPS_STORE: Mr 1 0 0 0x11 "xy";
     MOVAPS: Rm 1 0 0 0x28 "xy";
+    MOVNTPS_STORE: Mr 1 0 0 0x2b "xy";
     MOVSS_STORE: Mr 1 2 0 0x11 "x";
     MOVSD_STORE: Mr 1 3 0 0x11 "x";
     MOVD: Rm 1 1 0 0x6e "x";

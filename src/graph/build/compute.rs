@@ -13,20 +13,26 @@ impl Node {
     /// A primitive on operands that broadcast to one shape.
     #[track_caller]
     pub(crate) fn map(primitive: &'static Primitive, operands: &[&Node]) -> Result<Node> {
-        let name = primitive.name;
+        Node::map_all(primitive, operands.iter().map(|&operand| operand.clone()).collect())
+    }
+
+    /// As [`Node::map`], of operands that are not needed any more.
+    #[track_caller]
+    pub(crate) fn map_of<const N: usize>(primitive: &'static Primitive, operands: [Node; N]) -> Result<Node> {
+        Node::map_all(primitive, operands.into_iter().collect())
+    }
+
+    #[track_caller]
+    fn map_all(primitive: &'static Primitive, operands: SmallVec<[Node; 3]>) -> Result<Node> {
         debug_assert_eq!(operands.len(), primitive.takes.count());
-        let dtype = check_dtypes(primitive, operands)?;
-        let mut shape = Shape::from_slice(operands[0].shape());
-        for (k, operand) in operands.iter().enumerate().skip(1) {
-            shape = broadcast_shapes(name, &shape, operand.shape())
-                .map_err(|error| error.operands(operands[k - 1].at(), operand.at()))?;
-        }
-        let given = primitive.result_dtype(dtype);
-        element_count(name, &shape, given)?;
-        let mut inputs = SmallVec::new();
-        for operand in operands {
-            inputs.push(operand.broadcast_to(&shape)?);
-        }
+        let given = primitive.result_dtype(check_dtypes(primitive, &operands)?);
+        let shape = operands[0].shape();
+        let (shape, inputs) = if operands[1..].iter().all(|operand| operand.shape() == shape) {
+            // As many elements as an operand has, none of them larger: nothing to check.
+            (Shape::from_slice(shape), operands)
+        } else {
+            broadcast(primitive.name, given, &operands)?
+        };
         let flow = match primitive.grad {
             Grad::Rules(_) | Grad::Zero => Flow::Natural,
             Grad::None(why) => Flow::Stops(why),
@@ -159,13 +165,29 @@ impl Node {
     }
 }
 
+/// The shape that operands stretch to, and the operands stretched to it.
+#[track_caller]
+fn broadcast(op: &str, given: DType, operands: &[Node]) -> Result<(Shape, SmallVec<[Node; 3]>)> {
+    let mut shape = Shape::from_slice(operands[0].shape());
+    for pair in operands.windows(2) {
+        shape = broadcast_shapes(op, &shape, pair[1].shape())
+            .map_err(|error| error.operands(pair[0].at(), pair[1].at()))?;
+    }
+    element_count(op, &shape, given)?;
+    let mut inputs = SmallVec::new();
+    for operand in operands {
+        inputs.push(operand.broadcast_to(&shape)?);
+    }
+    Ok((shape, inputs))
+}
+
 /// The dtype a primitive works in, after checking every operand's.
-fn check_dtypes(primitive: &Primitive, operands: &[&Node]) -> Result<DType> {
+fn check_dtypes(primitive: &Primitive, operands: &[Node]) -> Result<DType> {
     let name = primitive.name;
     let values = match primitive.takes {
         Takes::Same(_) => operands,
         Takes::Choice => {
-            let condition = operands[0];
+            let condition = &operands[0];
             if condition.dtype() != DType::Bool {
                 let message = format!("the condition is {}, not bool: compare it, as in x.ne(0)", condition.dtype());
                 return Err(Error::new(ErrorKind::DType, name, message).made_at("condition", condition.at()));
@@ -174,9 +196,9 @@ fn check_dtypes(primitive: &Primitive, operands: &[&Node]) -> Result<DType> {
         }
     };
     for pair in values.windows(2) {
-        same_dtype(name, pair[0], pair[1])?;
+        same_dtype(name, &pair[0], &pair[1])?;
     }
-    primitive.dtypes.check(name, values[0])?;
+    primitive.dtypes.check(name, &values[0])?;
     Ok(values[0].dtype())
 }
 

@@ -23,7 +23,7 @@ impl Node {
         if let Some(view) = change(&view) {
             let shape = Shape::from_slice(&view.shape());
             return Node::new(
-                Op::View { input: self.clone(), movement, base, view: Box::new(view) },
+                Op::View { input: self.clone(), movement, base, view: Arc::new(view) },
                 shape,
                 self.dtype(),
             );
@@ -31,7 +31,7 @@ impl Node {
         let copy = self.contiguous();
         let view = change(&View::contiguous(self.shape())).expect("a dense tensor can be looked at in any way");
         let shape = Shape::from_slice(&view.shape());
-        Node::new(Op::View { input: copy.clone(), movement, base: copy, view: Box::new(view) }, shape, self.dtype())
+        Node::new(Op::View { input: copy.clone(), movement, base: copy, view: Arc::new(view) }, shape, self.dtype())
     }
 
     /// A dense copy, or the node itself if it already owns dense elements.
@@ -183,7 +183,7 @@ impl Node {
     #[track_caller]
     fn same_elements(&self, movement: Movement) -> Op {
         let (base, view) = self.base_and_view();
-        Op::View { input: self.clone(), movement, base, view: Box::new(view) }
+        Op::View { input: self.clone(), movement, base, view: Arc::new(view) }
     }
 
     /// A branch made on purpose: the same elements, another node.

@@ -13,6 +13,13 @@ impl Node {
         Ok(Node::new(Op::ConstFill(value), Shape::from_slice(shape), value.dtype()))
     }
 
+    /// One value of this node's dtype, everywhere in this node's shape: a number beside a tensor.
+    #[track_caller]
+    pub(crate) fn full_like(&self, value: Literal) -> Node {
+        debug_assert_eq!(value.dtype(), self.dtype());
+        Node::new(Op::ConstFill(value), Shape::from_slice(self.shape()), self.dtype())
+    }
+
     /// 0, 1, 2 … `len - 1` as `i64`.
     #[track_caller]
     pub(crate) fn positions(len: usize) -> Result<Node> {

@@ -1,6 +1,6 @@
 //! Nodes that want a gradient of their own.
 
-use super::{Autograd, Inner, Node, State, release};
+use super::{Autograd, Inner, Node, Role, State};
 use crate::dtype::DType;
 use crate::graph::op::Op;
 use crate::graph::scope;
@@ -20,7 +20,7 @@ pub(crate) struct GradSlot(Arc<Inner>);
 
 impl GradSlot {
     fn lock(&self) -> MutexGuard<'_, Option<Node>> {
-        match self.0.autograd.leaf.as_deref() {
+        match self.0.leaf_side() {
             Some(LeafSide::Handle { grad, .. }) => grad.lock().unwrap_or_else(PoisonError::into_inner),
             Some(LeafSide::Inner { .. }) | None => unreachable!("a slot is a handle's"),
         }
@@ -49,38 +49,62 @@ impl GradSlot {
     }
 }
 
+impl Inner {
+    #[inline]
+    fn leaf_side(&self) -> Option<&LeafSide> {
+        match self.role.as_deref()? {
+            Role::Leaf(side) => Some(side),
+            Role::Input(_) => None,
+        }
+    }
+}
+
 impl Node {
     /// The handle of a node that wants a gradient of its own.
     #[track_caller]
     pub(in crate::graph) fn leaf(op: Op, shape: Shape, dtype: DType) -> Node {
         let at = scope::here();
         Node(Arc::new_cyclic(|handle| {
+            let role = |side| Some(Box::new(Role::Leaf(side)));
+            let autograd = || Autograd { tracks: true, cut: None };
             let side = LeafSide::Inner { handle: handle.clone() };
-            let autograd = Autograd { tracks: true, leaf: Some(Box::new(side)), cut: None };
-            let inner = Node::build(op, shape.clone(), dtype, at, None, autograd, None);
+            let inner = Node::build(op, shape.clone(), dtype, at, role(side), autograd(), None);
             let side = LeafSide::Handle { grad: Mutex::new(None), inner };
-            let autograd = Autograd { tracks: true, leaf: Some(Box::new(side)), cut: None };
             // A handle is never computed: its inner side is.
-            Inner::new(shape, dtype, at, None, autograd, State { op: release::executed(), buffer: None })
+            Inner::new(shape, dtype, at, role(side), autograd(), State { op: Op::Executed, buffer: None })
         }))
     }
 
     /// The node that ops are built on.
+    #[inline]
     pub(crate) fn inner(&self) -> &Node {
-        match self.0.autograd.leaf.as_deref() {
+        match self.0.leaf_side() {
             Some(LeafSide::Handle { inner, .. }) => inner,
             Some(LeafSide::Inner { .. }) | None => self,
         }
     }
 
+    /// The node that ops are built on, where the handle is no longer needed.
+    #[inline]
+    pub(crate) fn into_inner(self) -> Node {
+        match self.0.leaf_side() {
+            Some(LeafSide::Handle { inner, .. }) => inner.clone(),
+            Some(LeafSide::Inner { .. }) | None => self,
+        }
+    }
+
     /// The node that a user holds.
+    #[inline]
     pub(crate) fn handle(self) -> Node {
+        if self.0.role.is_none() {
+            return self;
+        }
         self.slot().map_or(self, |slot| Node(slot.0))
     }
 
     /// Where `backward` leaves this node's gradient.
     pub(crate) fn slot(&self) -> Option<GradSlot> {
-        match self.0.autograd.leaf.as_deref()? {
+        match self.0.leaf_side()? {
             LeafSide::Handle { .. } => Some(GradSlot(self.0.clone())),
             LeafSide::Inner { handle } => handle.upgrade().map(GradSlot),
         }

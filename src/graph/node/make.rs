@@ -1,6 +1,6 @@
 //! New nodes, and whether gradients flow through them.
 
-use super::{Autograd, Cut, Inner, Node, State};
+use super::{Autograd, Cut, Inner, Node, Role, State};
 use crate::dtype::DType;
 use crate::graph::op::Op;
 use crate::graph::scope;
@@ -31,23 +31,22 @@ impl Node {
     #[track_caller]
     pub(in crate::graph) fn with_flow(op: Op, shape: Shape, dtype: DType, flow: Flow) -> Node {
         let at = scope::here();
-        let mut autograd = Autograd::default();
         let (mut input_tracks, mut input_cut) = (false, None);
         op.for_each_input(|input| {
             input_tracks |= input.0.autograd.tracks;
-            input_cut = input_cut.or(input.0.autograd.cut);
+            input_cut = input_cut.or(input.0.autograd.cut.as_ref());
         });
-        if input_tracks {
-            autograd.cut = match (scope::paused(), flow) {
+        let autograd = if input_tracks {
+            let cut = match (scope::paused(), flow) {
                 (Some(reason), _) => Some(Cut { op: reason, why: "nothing is recorded there", at }),
                 (None, Flow::Stops(why)) => Some(Cut { op: op.name(), why, at }),
                 (None, Flow::Natural) if !dtype.is_float() => Some(Cut { op: op.name(), why: NOT_FLOAT, at }),
                 (None, Flow::Natural) => None,
             };
-            autograd.tracks = autograd.cut.is_none();
+            Autograd { tracks: cut.is_none(), cut: cut.map(Arc::new) }
         } else {
-            autograd.cut = input_cut;
-        }
+            Autograd { tracks: false, cut: input_cut.cloned() }
+        };
         Node::build(op, shape, dtype, at, None, autograd, None)
     }
 
@@ -76,7 +75,7 @@ impl Node {
     #[track_caller]
     pub(in crate::graph) fn placeholder(name: &str, shape: Shape, dtype: DType) -> Node {
         let at = scope::here();
-        Node::build(Op::Input, shape, dtype, at, Some(name.into()), Autograd::default(), None)
+        Node::build(Op::Input, shape, dtype, at, Some(Box::new(Role::Input(name.into()))), Autograd::default(), None)
     }
 
     /// A node with a derivative of the user's; it tracks if one of that derivative's inputs does.
@@ -85,19 +84,20 @@ impl Node {
         let at = scope::here();
         let cut =
             scope::paused().filter(|_| tracked).map(|reason| Cut { op: reason, why: "nothing is recorded there", at });
-        let autograd = Autograd { tracks: tracked && cut.is_none(), leaf: None, cut };
+        let autograd = Autograd { tracks: tracked && cut.is_none(), cut: cut.map(Arc::new) };
         Node::build(op, shape, dtype, at, None, autograd, None)
     }
 
+    #[inline]
     pub(super) fn build(
         op: Op,
         shape: Shape,
         dtype: DType,
         at: &'static Location<'static>,
-        name: Option<Box<str>>,
+        role: Option<Box<Role>>,
         autograd: Autograd,
         buffer: Option<Buffer>,
     ) -> Node {
-        Node(Arc::new(Inner::new(shape, dtype, at, name, autograd, State { op: Arc::new(op), buffer })))
+        Node(Arc::new(Inner::new(shape, dtype, at, role, autograd, State { op, buffer })))
     }
 }

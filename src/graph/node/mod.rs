@@ -7,6 +7,7 @@ mod release;
 pub(super) use make::Flow;
 pub(crate) use make::NOT_FLOAT;
 
+use super::movement::Movement;
 use super::op::Op;
 use crate::dtype::DType;
 use crate::memory::Buffer;
@@ -24,10 +25,13 @@ struct Inner {
     shape: Shape,
     dtype: DType,
     at: &'static Location<'static>,
-    name: Option<Box<str>>,
     autograd: Autograd,
+    /// What few nodes are.
+    role: Option<Box<Role>>,
     /// Decided when the op is called: an elementwise node merges into its consumer, anything else stands alone.
     joins: bool,
+    /// A view that may pass no gradient on, and then lets its base go; see [`Node::forget_history`].
+    may_forget: bool,
     /// Someone will come for the numbers again: a run that computes them on the way to something else keeps them.
     kept: AtomicBool,
     state: RwLock<State>,
@@ -36,8 +40,7 @@ struct Inner {
 }
 
 struct State {
-    /// Shared, so that whoever looks at an op keeps it while another thread lets go of it.
-    op: Arc<Op>,
+    op: Op,
     buffer: Option<Buffer>,
 }
 
@@ -46,10 +49,16 @@ struct State {
 struct Autograd {
     /// A gradient is wanted for this node or for one it is made from.
     tracks: bool,
-    /// Where `backward` leaves the gradient, if one was asked for here.
-    leaf: Option<Box<LeafSide>>,
-    /// Why no gradient flows, although an input tracks.
-    cut: Option<Cut>,
+    /// Why no gradient flows, although an input tracks. Shared by all that follows from the node.
+    cut: Option<Arc<Cut>>,
+}
+
+/// What sets a node apart from most.
+enum Role {
+    /// An input, by name.
+    Input(Box<str>),
+    /// A side of a node that wants a gradient of its own.
+    Leaf(LeafSide),
 }
 
 /// Which node something belongs to, for longer than the node lives: it is never that of another.
@@ -106,7 +115,10 @@ impl Node {
 
     /// The name of an input.
     pub(crate) fn name(&self) -> Option<&str> {
-        self.0.name.as_deref()
+        match self.0.role.as_deref()? {
+            Role::Input(name) => Some(name),
+            Role::Leaf(_) => None,
+        }
     }
 
     /// Whether a gradient is wanted through this node.
@@ -136,7 +148,7 @@ impl Node {
 
     /// What stopped the gradient on the way to this node.
     pub(crate) fn cut(&self) -> Option<Cut> {
-        self.0.autograd.cut
+        self.0.autograd.cut.as_deref().copied()
     }
 
     /// An identity that outlasts the node.
@@ -157,25 +169,31 @@ impl Node {
         self.0.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the node wants done (`Executed` once that is done and let go).
-    pub(crate) fn op(&self) -> Arc<Op> {
+    /// What the node wants done (`Executed` once that is done and let go), to keep while another thread lets go of it.
+    pub(crate) fn op(&self) -> Op {
         self.read_state().op.clone()
     }
 
     /// Whether the node's data will be given by name.
     pub(crate) fn is_input(&self) -> bool {
-        matches!(*self.read_state().op, Op::Input)
+        matches!(self.read_state().op, Op::Input)
     }
 
-    /// The op and the result, at one moment.
-    pub(crate) fn op_and_buffer(&self) -> (Arc<Op>, Option<Buffer>) {
+    /// The op and the result, at one moment, to keep.
+    pub(crate) fn op_and_buffer(&self) -> (Op, Option<Buffer>) {
         let state = self.read_state();
         (state.op.clone(), state.buffer.clone())
     }
 
-    /// Looks at the op.
+    /// Looks at the op, and holds it while `f` runs: a short look, which makes no node and does not come back to this one.
     pub(crate) fn with_op<R>(&self, f: impl FnOnce(&Op) -> R) -> R {
-        f(&self.op())
+        f(&self.read_state().op)
+    }
+
+    /// Looks at the op and the result at one moment, as [`Node::with_op`] does.
+    pub(crate) fn with_op_and_buffer<R>(&self, f: impl FnOnce(&Op, Option<&Buffer>) -> R) -> R {
+        let state = self.read_state();
+        f(&state.op, state.buffer.as_ref())
     }
 
     /// The result, once executed.
@@ -191,20 +209,19 @@ impl Node {
 
     /// Whether the numbers are here (a view's are when its base's are).
     pub(crate) fn is_realized(&self) -> bool {
-        let (op, buffer) = self.op_and_buffer();
-        match &*op {
-            Op::View { base, .. } => base.buffer().is_some(),
+        self.with_op_and_buffer(|op, buffer| match op {
+            Op::View { base, .. } => base.read_state().buffer.is_some(),
             _ => buffer.is_some(),
-        }
+        })
     }
 
     /// The node that holds the elements, and the way to them. A node that is not a view is its own base.
     pub(crate) fn base_and_view(&self) -> (Node, View) {
         self.forget_history();
-        match &*self.op() {
+        self.with_op(|op| match op {
             Op::View { base, view, .. } => (base.clone(), (**view).clone()),
             _ => (self.clone(), View::contiguous(self.shape())),
-        }
+        })
     }
 
     /// Waits for, and then holds, the right to execute this node.
@@ -235,17 +252,19 @@ impl std::hash::Hash for Node {
 }
 
 impl Inner {
+    #[inline]
     fn new(
         shape: Shape,
         dtype: DType,
         at: &'static Location<'static>,
-        name: Option<Box<str>>,
+        role: Option<Box<Role>>,
         autograd: Autograd,
         state: State,
     ) -> Inner {
         let joins =
-            matches!(*state.op, Op::Map { .. } | Op::Cast { .. } | Op::ConstFill(_) | Op::Arange | Op::Rand { .. });
+            matches!(state.op, Op::Map { .. } | Op::Cast { .. } | Op::ConstFill(_) | Op::Arange | Op::Rand { .. });
+        let may_forget = matches!(&state.op, Op::View { movement: Movement::Detach { .. } | Movement::Leaf, .. });
         let (kept, state, running) = (AtomicBool::new(false), RwLock::new(state), Mutex::new(()));
-        Inner { shape, dtype, at, name, autograd, joins, kept, state, running }
+        Inner { shape, dtype, at, autograd, role, joins, may_forget, kept, state, running }
     }
 }

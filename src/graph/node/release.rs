@@ -6,7 +6,7 @@ use crate::graph::op::Op;
 use crate::graph::scope;
 use crate::memory::Buffer;
 use std::cell::RefCell;
-use std::sync::{Arc, LazyLock, PoisonError};
+use std::sync::PoisonError;
 
 impl Node {
     /// Stores the result. What led to it is let go, unless a gradient will need it.
@@ -16,62 +16,66 @@ impl Node {
             return;
         }
         state.buffer = Some(buffer);
-        let released = (!self.tracks()).then(|| std::mem::replace(&mut state.op, executed()));
+        let released = (!self.tracks()).then(|| std::mem::replace(&mut state.op, Op::Executed));
         drop(state);
-        if let Some(op) = released {
-            drop_op(op);
-        }
+        drop(released); // after the lock: dropping a graph may take long
     }
 
     /// A view that passes no gradient on needs its base's numbers, but not how they came about. Once they are there, it
     /// looks at them and lets the base go, which may hold a long history for others.
     pub(crate) fn forget_history(&self) {
-        let op = self.op();
-        let Op::View { input, movement, base, view } = &*op else { return };
-        let forgets = match movement {
-            Movement::Detach { .. } => true,
-            Movement::Leaf => !input.tracks(),
-            _ => false,
-        };
-        if !forgets || !base.tracks() {
+        if !self.0.may_forget {
             return;
         }
+        let long = self.with_op(|op| match op {
+            Op::View { input, movement, base, view } if forgets(movement, input) && base.tracks() => {
+                Some((movement.clone(), base.clone(), view.clone()))
+            }
+            _ => None,
+        });
+        let Some((movement, base, view)) = long else { return };
         let Some(buffer) = base.buffer() else { return };
         let _origin = scope::Origin::set(base.at());
         let plain = Node::from_buffer(buffer, base.0.shape.clone());
-        let short = Op::View { input: plain.clone(), movement: movement.clone(), base: plain, view: view.clone() };
+        let short = Op::View { input: plain.clone(), movement, base: plain, view };
         let mut state = self.write_state();
-        if Arc::ptr_eq(&state.op, &op) {
-            let long = std::mem::replace(&mut state.op, Arc::new(short));
+        if matches!(&state.op, Op::View { base: now, .. } if *now == base) {
+            let long = std::mem::replace(&mut state.op, short);
             drop(state);
-            drop(op);
-            drop_op(long);
+            drop(long); // after the lock: dropping a graph may take long
         }
     }
 }
 
-/// The op of a node that has let go of what led to it.
-pub(super) fn executed() -> Arc<Op> {
-    static EXECUTED: LazyLock<Arc<Op>> = LazyLock::new(|| Arc::new(Op::Executed));
-    EXECUTED.clone()
+/// Whether a view by `movement` passes no gradient on to its input.
+fn forgets(movement: &Movement, input: &Node) -> bool {
+    match movement {
+        Movement::Detach { .. } => true,
+        Movement::Leaf => !input.tracks(),
+        _ => false,
+    }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        drop_op(std::mem::replace(&mut state.op, executed()));
+        match &state.op {
+            // Nothing stands behind these.
+            Op::Buffer | Op::Input | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } | Op::Executed => {}
+            _ => drop_op(std::mem::replace(&mut state.op, Op::Executed)),
+        }
     }
 }
 
 thread_local! {
     /// Ops waiting to be dropped by the loop in [`drop_op`] further up this thread's stack; `None` when there is none.
-    static DOOMED: RefCell<Option<Vec<Arc<Op>>>> = const { RefCell::new(None) };
+    static DOOMED: RefCell<Option<Vec<Op>>> = const { RefCell::new(None) };
 }
 
 /// Drops an op and all that only it kept alive, with a list instead of recursion: graphs may be a million deep.
 ///
 /// The list belongs to the thread, so that a drop inside a drop (of an input, or of what a user's `GradFn` holds) joins it.
-fn drop_op(op: Arc<Op>) {
+fn drop_op(op: Op) {
     let mut op = Some(op);
     let joined = DOOMED.try_with(|doomed| match &mut *doomed.borrow_mut() {
         Some(list) => {

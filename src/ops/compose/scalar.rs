@@ -36,7 +36,8 @@ impl Number {
 /// A primitive on a tensor and a number.
 #[track_caller]
 pub(crate) fn with_scalar(primitive: &'static ops::Primitive, x: &Node, number: Number) -> Result<Node> {
-    Node::map(primitive, &[x, &Node::full(x.shape(), number.beside(primitive.written(), x)?)?])
+    let number = x.full_like(number.beside(primitive.written(), x)?);
+    Node::map_of(primitive, [x.clone(), number])
 }
 
 /// `min(max(x, low), high)`; where `low > high` the result is `high`. NaN stays.
@@ -44,10 +45,10 @@ pub(crate) fn with_scalar(primitive: &'static ops::Primitive, x: &Node, number: 
 pub(crate) fn clamp(x: &Node, low: Option<Literal>, high: Option<Literal>) -> Result<Node> {
     let mut clamped = x.clone();
     if let Some(low) = low {
-        clamped = Node::map(&ops::MAXIMUM, &[&clamped, &Node::full(x.shape(), low)?])?;
+        clamped = Node::map_of(&ops::MAXIMUM, [clamped, x.full_like(low)])?;
     }
     if let Some(high) = high {
-        clamped = Node::map(&ops::MINIMUM, &[&clamped, &Node::full(x.shape(), high)?])?;
+        clamped = Node::map_of(&ops::MINIMUM, [clamped, x.full_like(high)])?;
     }
     Ok(clamped)
 }

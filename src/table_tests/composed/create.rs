@@ -44,6 +44,9 @@ pub(super) static CASES: &[Case] = &[
     from("create::bernoulli", &[DType::F32], |_, _| create::bernoulli(&[3, 50], 0.3)),
     from("source::full", ALL, |_, dtype| Node::full(&[3, 5], Literal::from_f64(dtype, 2.0))),
     from("source::full of rank 0", ALL, |_, dtype| Node::full(&[], Literal::from_f64(dtype, 2.0))),
+    from("source::full_like", ALL, |_, dtype| {
+        Ok(Node::full(&[3, 5], Literal::from_f64(dtype, 2.0))?.full_like(Literal::from_f64(dtype, 1.0)))
+    }),
     from("source::positions", &[DType::I64], |_, _| Node::positions(70)),
     from("source::random_bits", &[DType::U32], |_, _| Node::random_bits(&[3, 50], 17, 1 << 40, 3)),
     from("source::positions turned", &[DType::I64], |_, _| Ok(Node::positions(70)?.reshaped(&[7, 10]).swapped(0, 1))),

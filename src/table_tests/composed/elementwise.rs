@@ -44,6 +44,9 @@ pub(super) static CASES: &[Case] = &[
     numeric("compute::map column times row", 0.0, &[x(&[3, 1], -3.0, 3.0), x(&[5], -3.0, 3.0)], |x, _| {
         Node::map(&ops::MUL, &[&x[0], &x[1]])
     }),
+    numeric("compute::map_of a column and a row", 0.0, &[x(&[3, 1], -3.0, 3.0), x(&[5], -3.0, 3.0)], |x, _| {
+        Node::map_of(&ops::MUL, [x[0].clone(), x[1].clone()])
+    }),
     smooth("compute::map a chain", 12.0, &[x(&[3, 5], 0.5, 3.0), x(&[1, 5], 0.5, 3.0), x(&[], 0.5, 3.0)], |x, _| {
         let product = &(&x[0] * &x[1]) + &x[2];
         Ok(&(&product.ln() / &x[0].sqrt()) - &product.sin())

@@ -6,6 +6,7 @@ mod kernels;
 mod math;
 mod random;
 mod sizes;
+mod turned;
 
 use super::{Jit, Kind, machine};
 use crate::codegen::block::tests::scalar::{Scalar, Told, evaluate, places};
@@ -17,7 +18,12 @@ use guarded::Guarded;
 
 /// The program as machine code, if it is served.
 fn jit(program: &LoopProgram) -> Option<Compiled> {
-    if machine() { Jit::of(program).map(|jit| Compiled(codegen::Kind::Jit(jit))) } else { None }
+    jit_for(program, 0)
+}
+
+/// As [`jit`], for a part of an output of so many bytes.
+fn jit_for(program: &LoopProgram, bytes: usize) -> Option<Compiled> {
+    if machine() { Jit::of(program, bytes).map(|jit| Compiled(codegen::Kind::Jit(jit))) } else { None }
 }
 
 /// Runs a program on operands in memory that ends, or begins, at a page nobody may touch.
@@ -47,9 +53,11 @@ pub(in crate::codegen) fn check_against(
     told: &Told,
     expected: &Result<Vec<Literal>, Fault>,
 ) -> bool {
-    let Some(compiled) = jit(program) else { return false };
-    let expected = expected.as_ref().expect("what can fail is not served");
-    for at_end in [true, false] {
+    let expected = expected.as_ref();
+    // Near a page nobody may touch, on either side of it; what begins after one is aligned, and can be written past the caches.
+    for (at_end, bytes) in [(true, 0), (false, 0), (false, usize::MAX)] {
+        let Some(compiled) = jit_for(program, bytes) else { return false };
+        let expected = expected.expect("what can fail is not served");
         let found = run(program, &compiled, operands, told, at_end);
         assert_eq!(found.len(), expected.len());
         for (i, (&expected, &found)) in expected.iter().zip(&found).enumerate() {
@@ -76,8 +84,9 @@ fn check_told(program: &LoopProgram, operands: &[Vec<Literal>], told: &Told) -> 
 
 /// The kernels that serve a program.
 fn kernels(program: &LoopProgram) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
-    match Jit::of(program) {
-        Some(Jit(Kind::Map(map))) => vec![map.kernel()],
+    match Jit::of(program, 0) {
+        Some(Jit(Kind::Map(map))) => map.kernels(),
+        Some(Jit(Kind::Tiled(tiled))) => tiled.kernels(),
         Some(Jit(Kind::Fold(fold))) => fold.kernels(),
         None => vec![],
     }

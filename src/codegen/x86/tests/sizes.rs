@@ -142,3 +142,16 @@ fn folds_at_every_size_in_both_orders() {
     }
     assert!(served > 500, "{served} were served");
 }
+
+#[test]
+fn folds_across_wide_rows_and_over_many_short_ones() {
+    let mut random = Random::new(5);
+    for dtype in [DType::F32, DType::F64, DType::I64, DType::U8] {
+        // More outputs than a block has, in parts; then rows that are read one by one.
+        for (rows, columns) in [(70, 5000), (300, 4099), (8200, 33)] {
+            let program = crate::codegen::block::tests::folds::matrix(rows, columns, true, dtype, Fold::Sum);
+            let values = (0..rows * columns).map(|_| random.value(dtype)).collect();
+            assert!(check(&program, &[values]), "{dtype} is served");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Stores past the caches, for outputs that are far larger than those.
+//!
+//! An ordinary store first reads the line it writes to, and pushes another out of the cache. Where nothing of the output would stay in a
+//! cache anyway, lines are better written whole and straight to memory.
+
+use super::build::{Kind, Spec};
+use super::cache;
+use super::elements::Step;
+use super::kernel::Kernel;
+use super::walk::Walk;
+use std::arch::x86_64::_mm_sfence;
+use std::sync::Arc;
+
+/// Outputs of so many bytes do not stay in the caches: measured, stores past them win from about half of the last one on.
+const LARGE: usize = 16 << 20;
+/// Vectors that are stored past the caches are aligned to this.
+const ALIGN: i64 = 32;
+
+/// The kernel of a program without a fold, in the two ways of storing.
+pub(super) struct Stores {
+    near: Arc<Kernel>,
+    far: Option<Arc<Kernel>>,
+}
+
+impl Stores {
+    /// For an output of so many bytes, of which the walk's operand `output` may be a part.
+    pub(super) fn new(spec: Spec, bytes: usize, walk: &Walk, output: usize) -> Option<Stores> {
+        let (size, strides) = (spec.stored.size() as i64, &walk.strides[output]);
+        let rows_are_aligned = strides[..strides.len() - 1].iter().all(|stride| stride * size % ALIGN == 0);
+        let far = if bytes >= LARGE && spec.output == Step::Dense && rows_are_aligned {
+            cache::kernel(Spec { kind: Kind::Map { stream: true }, ..spec.clone() })
+        } else {
+            None
+        };
+        Some(Stores { near: cache::kernel(spec)?, far })
+    }
+
+    /// The kernel for rows that begin at this address.
+    pub(super) fn choose(&self, address: i64) -> &Kernel {
+        match &self.far {
+            Some(far) if address % ALIGN == 0 => far,
+            _ => &self.near,
+        }
+    }
+
+    /// The bytes that either kernel's frame needs.
+    pub(super) fn frame_bytes(&self) -> usize {
+        self.near.frame_bytes.max(self.far.as_ref().map_or(0, |far| far.frame_bytes))
+    }
+
+    /// Waits until others can see what was stored.
+    pub(super) fn finish(&self) {
+        if self.far.is_some() {
+            // SAFETY: every x86-64 has it.
+            unsafe { _mm_sfence() };
+        }
+    }
+
+    /// The kernels.
+    #[cfg(test)]
+    pub(super) fn all(&self) -> Vec<Arc<Kernel>> {
+        std::iter::once(&self.near).chain(&self.far).cloned().collect()
+    }
+}

@@ -1,0 +1,142 @@
+//! Operands that are dense along another axis than the output: transposes of every dtype, at sizes around blocks and tiles.
+
+use super::super::{Jit, Kind, machine};
+use super::check;
+use crate::codegen::block::tests::Random;
+use crate::dtype::{DType, Literal};
+use crate::lower::program::{Access, Load, LoopProgram, dense};
+use crate::ops::vector::{Emit, Lane, Unary, Val};
+
+/// Dense strides of a tensor whose axes, outermost first, are in the given order.
+fn permuted(sizes: &[usize], order: &[usize]) -> Vec<i64> {
+    let mut strides = vec![0; sizes.len()];
+    let mut step = 1;
+    for &axis in order.iter().rev() {
+        strides[axis] = step;
+        step *= sizes[axis] as i64;
+    }
+    strides
+}
+
+/// A program that folds what it loads into one value, and random operands for it.
+fn program(
+    random: &mut Random,
+    sizes: &[usize],
+    loads: &[(DType, i64, Vec<i64>)],
+    stored: DType,
+    value: impl FnOnce(&mut Emit, Vec<Val>) -> Val,
+) -> (LoopProgram, Vec<Vec<Literal>>) {
+    let mut emit = Emit::new();
+    let values = loads.iter().enumerate().map(|(slot, (dtype, ..))| emit.load(slot, *dtype)).collect();
+    let result = value(&mut emit, values);
+    let reach = |strides: &[i64]| -> i64 {
+        sizes.iter().zip(strides).map(|(&size, &stride)| (stride * (size.max(1) as i64 - 1)).max(0)).sum()
+    };
+    let operands = loads
+        .iter()
+        .map(|(dtype, offset, strides)| (0..=offset + reach(strides)).map(|_| random.value(*dtype)).collect())
+        .collect();
+    let load = |(dtype, offset, strides): &(DType, i64, Vec<i64>)| {
+        let access = Access::Strided { offset: *offset, strides: strides.clone() };
+        Load { dtype: *dtype, access }
+    };
+    let program = LoopProgram {
+        outer: sizes.to_vec(),
+        store: dense(sizes),
+        reduced: vec![],
+        loads: loads.iter().map(load).collect(),
+        indices: vec![],
+        words: emit.finish(),
+        result,
+        fold: None,
+        stored,
+    };
+    (program, operands)
+}
+
+/// Whether the program is walked in tiles.
+fn is_tiled(program: &LoopProgram) -> bool {
+    matches!(Jit::of(program, 0), Some(Jit(Kind::Tiled(_))))
+}
+
+#[test]
+fn a_transposed_copy_of_every_dtype_and_size() {
+    let mut random = Random::new(11);
+    for (rows, columns) in
+        [(8, 8), (9, 8), (8, 9), (63, 65), (64, 64), (65, 63), (7, 70), (70, 7), (300, 20), (20, 300)]
+    {
+        for dtype in DType::ALL {
+            // The operand's own rows may lie apart, and it may begin anywhere.
+            for (offset, gap) in [(0, 0), (3, 5)] {
+                let strides = vec![1, rows as i64 + gap];
+                let sizes = [rows, columns];
+                let (program, operands) =
+                    program(&mut random, &sizes, &[(dtype, offset, strides)], dtype, |_, values| values[0]);
+                assert!(check(&program, &operands), "{dtype} is served");
+                assert_eq!(is_tiled(&program), machine() && rows >= 8 && columns >= 8);
+            }
+        }
+    }
+}
+
+#[test]
+fn operands_that_disagree_in_one_expression() {
+    let mut random = Random::new(12);
+    for (rows, columns) in [(8, 8), (9, 17), (64, 33), (33, 130)] {
+        let (r, c) = (rows as i64, columns as i64);
+        for dtype in [DType::F32, DType::F64, DType::U8, DType::BF16, DType::I64] {
+            // Dense; turned; turned from the last column on; one row for all; one element a row; turned, every other row.
+            let loads = [
+                (dtype, 0, vec![c, 1]),
+                (dtype, 1, vec![1, r]),
+                (dtype, r * (c - 1), vec![1, -r]),
+                (dtype, 0, vec![0, 1]),
+                (dtype, 0, vec![1, 0]),
+                (dtype, 0, vec![2, 2 * r]),
+            ];
+            let (program, operands) = program(&mut random, &[rows, columns], &loads, dtype, |emit, values| {
+                let sum = values.iter().copied().reduce(|a, b| emit.add(a, b)).expect("operands");
+                let position = emit.position();
+                let position = match sum.lane {
+                    Lane::I32 => emit.convert(Unary::Truncate, position, Lane::I32),
+                    Lane::F32 => emit.convert(Unary::ToF32, position, Lane::F32),
+                    Lane::I64 => position,
+                    _ => emit.convert(Unary::ToF64, position, Lane::F64),
+                };
+                emit.add(sum, position)
+            });
+            assert!(check(&program, &operands));
+            assert_eq!(is_tiled(&program), machine());
+        }
+    }
+}
+
+#[test]
+fn operands_of_several_dtypes_turn_together() {
+    let mut random = Random::new(13);
+    let (rows, columns) = (75, 41);
+    let turned = vec![1, rows as i64];
+    let loads =
+        [(DType::F64, 0, turned.clone()), (DType::Bool, 0, turned.clone()), (DType::F64, 0, vec![columns as i64, 1])];
+    let (program, operands) = program(&mut random, &[rows, columns], &loads, DType::F64, |emit, values| {
+        emit.select(values[1], values[0], values[2])
+    });
+    assert!(check(&program, &operands));
+    assert_eq!(is_tiled(&program), machine());
+}
+
+#[test]
+fn every_permutation_of_three_axes() {
+    let mut random = Random::new(14);
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    for sizes in [[9, 10, 11], [3, 70, 9], [70, 3, 9], [70, 9, 3], [8, 1, 64], [0, 9, 9]] {
+        for dtype in [DType::F32, DType::U16, DType::F64] {
+            for (order, other) in orders.iter().flat_map(|order| orders.iter().map(move |other| (order, other))) {
+                let loads = [order, other].map(|order| (dtype, 0, permuted(&sizes, order)));
+                let (program, operands) =
+                    program(&mut random, &sizes, &loads, dtype, |emit, values| emit.add(values[0], values[1]));
+                assert!(check(&program, &operands) || sizes.contains(&3));
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A plan as text: what will run, in which order, and what it costs.
+
+use super::cost::Cost;
+use super::prepared::{Keep, Prepared};
+use crate::graph::Node;
+use crate::lower;
+use crate::schedule::{Form, Kernel, Plan, Request, Stage, Work};
+use std::fmt::{self, Write};
+
+/// What a plan does and costs, before it runs. Printed, it shows every kernel with its loops.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The kernels that run.
+    pub kernels: usize,
+    /// The stages of all kernels.
+    pub stages: usize,
+    /// Bytes read from and written to memory. What stays in the cache between the stages of a kernel is not counted.
+    pub bytes_moved: u128,
+    /// Arithmetic operations, one for each element of each primitive.
+    pub flops: u128,
+    /// The most bytes that are held at one time for the run: its results and all that lies between.
+    pub peak_bytes: usize,
+    text: String,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// How much of a plan is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Detail {
+    /// A line for each kernel.
+    Kernels,
+    /// And what each stage computes, as a formula under its loops.
+    Loops,
+    /// And the words of the vector programs.
+    Words,
+    /// And the machine code.
+    Code,
+}
+
+/// The plan for a node's numbers.
+pub(crate) fn explain(node: &Node) -> Explanation {
+    let request = missing(node);
+    let plan = request.plan();
+    let prepared = Prepared::new(&plan, &request, Keep::Needed);
+    let cost = prepared.cost();
+    Explanation {
+        kernels: plan.kernels.len(),
+        stages: cost.stages,
+        bytes_moved: cost.bytes,
+        flops: cost.flops,
+        peak_bytes: prepared.peak_bytes(),
+        text: text(&plan, &prepared, Detail::Words),
+    }
+}
+
+/// The loop programs of a node, one after the other.
+pub(crate) fn lowered(node: &Node) -> String {
+    let plan = missing(node).plan();
+    if plan.kernels.is_empty() {
+        return NOTHING.to_string();
+    }
+    let mut text = String::new();
+    for (at, kernel) in plan.kernels.iter().enumerate() {
+        for (place, stage) in kernel.all_stages().enumerate() {
+            let name =
+                if place == 0 { format!("kernel {at}{}", form(kernel)) } else { format!("  then, stage {place}") };
+            let _ = writeln!(text, "{name}: {}", made(stage));
+            let _ = write!(text, "{}", words(stage));
+        }
+    }
+    text
+}
+
+const NOTHING: &str = "the numbers are here: nothing to run\n";
+
+fn missing(node: &Node) -> Request {
+    let base = node.base_and_view().0;
+    Request::new(if base.buffer().is_some() { Vec::new() } else { vec![base] })
+}
+
+/// A plan, in some detail.
+pub(super) fn text(plan: &Plan, prepared: &Prepared, detail: Detail) -> String {
+    if plan.kernels.is_empty() {
+        return NOTHING.to_string();
+    }
+    let cost = prepared.cost();
+    let mut text = format!(
+        "{} in {}; {}, at most {} at a time\n",
+        count(plan.kernels.len(), "kernel"),
+        count(cost.stages, "stage"),
+        amounts(&cost),
+        bytes(prepared.peak_bytes() as u128)
+    );
+    for (at, kernel) in plan.kernels.iter().enumerate() {
+        let _ = writeln!(text, "kernel {at}{}: {}", form(kernel), amounts(&prepared.costs[at]));
+        for (place, stage) in kernel.all_stages().enumerate() {
+            let _ = writeln!(text, "  stage {place}: {}", made(stage));
+            let body = match detail {
+                Detail::Kernels => continue,
+                Detail::Loops => formula(stage),
+                Detail::Words | Detail::Code => words(stage),
+            };
+            for line in body.lines() {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
+    }
+    text
+}
+
+fn form(kernel: &Kernel) -> String {
+    match &kernel.form {
+        Form::Rows(rows) => format!(", row by row over {rows:?}"),
+        Form::Siblings => ", part by part".to_string(),
+        Form::Alone => String::new(),
+    }
+}
+
+/// What a stage makes, and the line that asked for it.
+fn made(stage: &Stage) -> String {
+    let (node, at) = (&stage.node, stage.node.at());
+    format!("{} {:?}  // {}:{}", node.dtype(), node.shape(), at.file(), at.line())
+}
+
+fn words(stage: &Stage) -> String {
+    match &stage.work {
+        Work::MapReduce(work) => lower::lower(work).to_string(),
+        Work::Concat { .. } | Work::Gather { .. } | Work::ScatterAdd { .. } => formula(stage),
+    }
+}
+
+fn formula(stage: &Stage) -> String {
+    match &stage.work {
+        Work::MapReduce(work) => work.to_string(),
+        Work::Concat { parts, axis } => format!("concat {} tensors along axis {axis}\n", parts.len()),
+        Work::Gather { axis, .. } => format!("gather along axis {axis}\n"),
+        Work::ScatterAdd { axis, .. } => format!("scatter_add along axis {axis}\n"),
+    }
+}
+
+fn amounts(cost: &Cost) -> String {
+    format!("{} moved, {}", bytes(cost.bytes), flops(cost.flops))
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+fn bytes(number: u128) -> String {
+    scaled(number, 1024, &["B", "KiB", "MiB", "GiB", "TiB"])
+}
+
+fn flops(number: u128) -> String {
+    scaled(number, 1000, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"])
+}
+
+/// A number in the largest unit that leaves it at least 1.
+fn scaled(number: u128, step: u128, units: &[&str]) -> String {
+    let (mut divisor, mut unit) = (1, 0);
+    while number / divisor >= step && unit + 1 < units.len() {
+        divisor *= step;
+        unit += 1;
+    }
+    let number = number as f64 / divisor as f64;
+    if unit == 0 { format!("{number} {}", units[0]) } else { format!("{number:.1} {}", units[unit]) }
+}

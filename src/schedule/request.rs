@@ -5,6 +5,8 @@ use super::plan::Plan;
 use super::snapshot::Snapshot;
 use super::{build, group, kernels};
 use crate::graph::{Node, Op};
+use crate::ops::random;
+use crate::ops::vector::lane_bits;
 
 /// The nodes that are wanted, and all they need.
 pub(crate) struct Request {
@@ -28,11 +30,12 @@ impl Request {
         self.snapshot.number(node)
     }
 
-    /// The value of a constant, by its node's number.
-    pub(crate) fn constant(&self, number: usize) -> Option<crate::dtype::Literal> {
+    /// What a node tells when a kernel is run, by its number: the bits of one of its parts.
+    pub(crate) fn told(&self, number: usize, part: u8) -> u64 {
         match self.snapshot.seen[number].op {
-            Op::ConstFill(value) => Some(value),
-            _ => None,
+            Op::ConstFill(value) => lane_bits(value),
+            Op::Rand { seed, stream, .. } => random::halves(seed, stream)[usize::from(part)].into(),
+            _ => unreachable!("only constants and random bits are told"),
         }
     }
 

@@ -80,7 +80,7 @@ impl Rows {
             let compile = |rows: usize| codegen::compile_for(&program.for_rows(rows), bytes);
             stages.push(RowStage {
                 tile: compile(tile),
-                last: (rows % tile > 0).then(|| compile(rows % tile)),
+                last: (!rows.is_multiple_of(tile)).then(|| compile(rows % tile)),
                 rows: program,
                 loads: work.loads.iter().map(|load| reads[load.read]).collect(),
                 scalars: prepare.scalars(stage),

@@ -13,12 +13,19 @@ use std::collections::HashMap;
 
 /// The values of a node in row-major order, computed one by one from what it is made of.
 pub(crate) fn evaluate(node: &Node) -> Result<Vec<Literal>> {
-    evaluate_from(node, &IdMap::default(), 0.0)
+    evaluate_from(node, &IdMap::default(), None)
 }
 
-/// As [`evaluate`], starting from nodes whose numbers are `known`. With `noise`, every float that is computed is moved by about so
-/// many of its last bits: how much the result moves tells how exact it can be.
-pub(crate) fn evaluate_from(node: &Node, known: &IdMap<Buffer>, noise: f64) -> Result<Vec<Literal>> {
+/// How floats are moved: by about so many of their last bits, up or down in one of several ways.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noise {
+    pub(crate) bits: f64,
+    pub(crate) way: usize,
+}
+
+/// As [`evaluate`], starting from nodes whose numbers are `known`. With `noise`, every float that is computed is moved: how much the
+/// result moves tells how exact it can be.
+pub(crate) fn evaluate_from(node: &Node, known: &IdMap<Buffer>, noise: Option<Noise>) -> Result<Vec<Literal>> {
     // Each node is looked at once: another thread may let go of an op meanwhile.
     let mut seen = HashMap::new();
     let order = topological(std::slice::from_ref(node), |node| {
@@ -38,8 +45,12 @@ pub(crate) fn evaluate_from(node: &Node, known: &IdMap<Buffer>, noise: f64) -> R
             Some(buffer) => (0..buffer.len()).map(|k| buffer.literal(k)).collect(),
             None => value(node, op, &values)?,
         };
-        if noise > 0.0 && buffer.is_none() && node.dtype().is_float() {
-            shake(&mut result, op, &values, noise * epsilon(node.dtype()), number);
+        if let Some(noise) = noise.filter(|_| buffer.is_none()) {
+            match node.dtype() {
+                dtype if dtype.is_float() => shake(&mut result, op, &values, noise, number),
+                DType::Bool => waver(&mut result, op, &values, noise),
+                _ => {}
+            }
         }
         values.insert(node.id(), result);
     }
@@ -57,7 +68,7 @@ pub(crate) fn epsilon(dtype: DType) -> f64 {
 }
 
 /// Moves what an op computed: by a part of each value, and for sums of the sum of its terms' sizes.
-fn shake(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>, part: f64, number: usize) {
+fn shake(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>, noise: Noise, number: usize) {
     let sizes = match op {
         Op::Map { .. } | Op::Cast { .. } | Op::ScatterAdd { .. } => None,
         Op::Reduce { kind: ReduceKind::Sum, input, axes, .. } => {
@@ -68,9 +79,28 @@ fn shake(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>,
         _ => return, // the values are others', moved already
     };
     for (k, value) in result.iter_mut().enumerate() {
-        let sign = if (k * 31 + number * 17) % 7 < 3 { -1.0 } else { 1.0 };
+        // Half of it or all of it, up or down, so that two that meet seldom cancel.
+        let mixed = random::philox(noise.way as u64, number as u64, k as u64)[0];
+        let part = [-1.0, -0.75, -0.5, 0.5, 0.75, 1.0][mixed as usize % 6] * noise.bits * epsilon(value.dtype());
         let size = sizes.as_ref().map_or(value.to_f64().abs(), |sizes| sizes[k].to_f64());
-        *value = Literal::from_f64(value.dtype(), value.to_f64() + sign * part * size);
+        *value = Literal::from_f64(value.dtype(), value.to_f64() + part * size);
+    }
+}
+
+/// A comparison of floats that are nearly equal may turn out either way.
+fn waver(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>, noise: Noise) {
+    let Op::Map { inputs, .. } = op else { return };
+    let [a, b] = &inputs[..] else { return };
+    if !a.dtype().is_float() {
+        return;
+    }
+    let room = 4.0 * noise.bits * epsilon(a.dtype());
+    let pairs = values[&a.id()].iter().zip(&values[&b.id()]);
+    for (value, (a, b)) in result.iter_mut().zip(pairs) {
+        let (a, b) = (a.to_f64(), b.to_f64());
+        if (a - b).abs() <= room * a.abs().max(b.abs()) {
+            *value = Literal::Bool(noise.way % 2 == 0);
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 //! Accumulators start as the fold's identity.
 
 use super::axes::merge;
+use super::block::affine;
 use crate::lower::program::{Access, LoopProgram};
 
 /// The most accumulators of a leaf whose elements lie along the lanes.
@@ -68,7 +69,17 @@ fn cost(program: &LoopProgram, sizes: &[usize], walked: usize, lanes: usize) -> 
             let run = RUN / inner.size.min(lanes) as f64;
             run + if (0..=1).contains(&inner.stride) { 1.0 } else { GATHER }
         }
-        Access::Computed { .. } => GATHER,
+        // Guards keep axes apart.
+        Access::Computed { position, .. } => match affine(position, sizes.len()) {
+            Some((_, strides)) => {
+                let inner = (0..walked).rev().find(|&axis| sizes[axis] > 1);
+                inner.map_or(GATHER, |axis| {
+                    let run = RUN / sizes[axis].min(lanes) as f64;
+                    run + if (0..=1).contains(&strides[axis]) { 1.0 } else { GATHER }
+                })
+            }
+            None => GATHER,
+        },
     };
     overhead + program.loads.iter().map(|operand| load(&operand.access)).sum::<f64>()
 }

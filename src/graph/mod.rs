@@ -7,6 +7,7 @@ mod node;
 mod op;
 mod print;
 mod replace;
+mod replay;
 mod scope;
 mod shortcut;
 mod walk;

@@ -6,8 +6,9 @@ mod rows;
 
 pub(crate) use rows::RowProgram;
 
+use crate::dtype::DType;
 use crate::graph::ReduceKind;
-use crate::ops::vector::{Emit, Val};
+use crate::ops::vector::{Emit, Lane, Val, Word};
 use crate::ops::{cast, random};
 use crate::schedule::{Expression, MapReduce, Step};
 use crate::shape::{Expr, Position, View};
@@ -23,12 +24,13 @@ pub(crate) fn lower(kernel: &MapReduce) -> LoopProgram {
         sizes[kept..].iter_mut().for_each(|size| *size = (*size).min(1));
     }
     let loads = kernel.loads.iter().map(|operand| Load { dtype: operand.dtype, access: access(&operand.view, &order) });
-    let (words, result) = write(&kernel.expression);
+    let (words, result, indices) = write(&kernel.expression, &order, &sizes);
     LoopProgram {
         outer: sizes[..kept].to_vec(),
         store: dense(&sizes[..kept]),
         reduced: sizes[kept..].to_vec(),
         loads: loads.collect(),
+        indices,
         words,
         result,
         fold: kernel.reduce.as_ref().map(|(kind, _)| fold(*kind)),
@@ -51,11 +53,7 @@ fn access(view: &View, order: &[usize]) -> Access {
             Access::Strided { offset, strides: order.iter().map(|&axis| strides[axis]).collect() }
         }
         position => {
-            // Axis `order[k]` of the space is loop `k`.
-            let mut loops = vec![Expr::Const(0); order.len()];
-            for (k, &axis) in order.iter().enumerate() {
-                loops[axis] = Expr::idx(k);
-            }
+            let loops = loops(order);
             let position = match position {
                 Position::Strided { offset, strides } => Expr::from_affine(offset, &strides),
                 Position::Computed(position) => position,
@@ -67,17 +65,38 @@ fn access(view: &View, order: &[usize]) -> Access {
     }
 }
 
-/// The expression in the code generator's words, and the name of its result.
-fn write(expression: &Expression) -> (Vec<(crate::ops::vector::Word, crate::ops::vector::Lane)>, Val) {
+/// The indices of the space's axes, by loop: axis `order[k]` of the space is loop `k`.
+fn loops(order: &[usize]) -> Vec<Expr> {
+    let mut loops = vec![Expr::Const(0); order.len()];
+    for (k, &axis) in order.iter().enumerate() {
+        loops[axis] = Expr::idx(k);
+    }
+    loops
+}
+
+/// The expression in the code generator's words, the name of its result, and the index expressions it uses.
+fn write(expression: &Expression, order: &[usize], sizes: &[usize]) -> (Vec<(Word, Lane)>, Val, Vec<Expr>) {
     let mut e = Emit::new();
+    let mut indices: Vec<Expr> = Vec::new();
+    let position = Expr::from_affine(0, &row_major(sizes));
     let mut values: Vec<Val> = Vec::with_capacity(expression.steps.len());
     for step in &expression.steps {
         let value = match step {
             Step::Load { slot, dtype } => e.load(*slot, *dtype),
             Step::Const(literal) => e.literal(*literal),
+            Step::Place { index, size, from_end } => e.place(values[*index], *size, *from_end),
+            Step::Gather { slot, dtype, at } => e.gather(*slot, *dtype, values[*at]),
             Step::Scalar { slot, dtype } => e.scalar(*slot, *dtype),
-            Step::Position => e.position(),
-            Step::Rand { seed, stream, word } => random::write(&mut e, *seed, *stream, *word),
+            Step::Index { value, dtype } => {
+                let value = value.substitute(&loops(order)).simplify(sizes);
+                if *dtype != DType::Bool && value == position {
+                    e.position()
+                } else {
+                    indices.push(value);
+                    e.index(indices.len() - 1, *dtype)
+                }
+            }
+            Step::Rand { seed, stream, word, at } => random::write(&mut e, *seed, *stream, *word, values[*at]),
             Step::Map { primitive, dtype, operands } => {
                 let operands: smallvec::SmallVec<[Val; 3]> = operands.iter().map(|&name| values[name]).collect();
                 primitive.write(&mut e, *dtype, &operands)
@@ -87,7 +106,18 @@ fn write(expression: &Expression) -> (Vec<(crate::ops::vector::Word, crate::ops:
         values.push(value);
     }
     let result = *values.last().expect("an expression has a step");
-    (e.finish(), result)
+    (e.finish(), result, indices)
+}
+
+/// The strides of a dense row-major space, as [`Expr::simplify`] leaves them: an axis of one element has no index.
+fn row_major(sizes: &[usize]) -> Vec<i64> {
+    let mut strides = vec![0; sizes.len()];
+    let mut step = 1i64;
+    for (stride, &size) in strides.iter_mut().zip(sizes).rev() {
+        *stride = if size == 1 { 0 } else { step };
+        step = step.wrapping_mul(size as i64);
+    }
+    strides
 }
 
 fn fold(kind: ReduceKind) -> Fold {

@@ -64,6 +64,11 @@ impl LoopProgram {
             Word::Const { lane, bits } => format!("const {}", constant(*lane, *bits)),
             Word::Scalar(slot) => format!("scalar {slot}"),
             Word::Position => "position".to_string(),
+            Word::Place { index, size, .. } => format!("place {} below {size}", name(index)),
+            Word::Gather { slot, dtype, at } => {
+                format!("{} + {}", self.describe(&Word::Load { slot: *slot, dtype: *dtype }), name(at))
+            }
+            Word::Index(which) => format!("index {}", self.indices[usize::from(*which)]),
             Word::Unary(unary, x) => format!("{} {}", lowercase(unary), name(x)),
             Word::Binary(binary, a, b) => format!("{} {} {}", lowercase(binary), name(a), name(b)),
             Word::Compare(compare, a, b) => format!("{} {} {}", lowercase(compare), name(a), name(b)),

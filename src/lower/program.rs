@@ -17,6 +17,8 @@ pub(crate) struct LoopProgram {
     pub(crate) reduced: Vec<usize>,
     /// How operand `slot` is read, over the index (outer axes, then reduced axes).
     pub(crate) loads: Vec<Load>,
+    /// What `Word::Index` names: numbers computed from the index (outer axes, then reduced axes).
+    pub(crate) indices: Vec<Expr>,
     /// The vector program for one element, and the lane type of each word.
     pub(crate) words: Vec<(Word, Lane)>,
     /// The value that is folded or stored.

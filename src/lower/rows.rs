@@ -25,6 +25,9 @@ impl RowProgram {
         program.store.splice(..self.lead, [row_stride(lead, &self.program.store).unwrap_or(0)]);
         let (indices, bounds) = self.indices();
         let of_rows = |expr: &Expr| expr.substitute(&indices).simplify(&bounds);
+        for index in &mut program.indices {
+            *index = of_rows(index);
+        }
         for load in &mut program.loads {
             match &mut load.access {
                 Access::Strided { strides, .. } => {

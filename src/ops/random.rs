@@ -21,9 +21,8 @@ pub(crate) fn philox(seed: u64, stream: u64, position: u64) -> [u32; 4] {
     counter
 }
 
-/// Writes word `word` of the generator at the element's position: a `u32` in an `I32` lane.
-pub(crate) fn write(e: &mut Emit, seed: u64, stream: u64, word: u8) -> Val {
-    let position = e.position();
+/// Writes word `word` of the generator at a position (`I64`): a `u32` in an `I32` lane.
+pub(crate) fn write(e: &mut Emit, seed: u64, stream: u64, word: u8, position: Val) -> Val {
     let low = e.convert(Unary::Truncate, position, Lane::I32);
     let high = e.shr(position, 32);
     let high = e.convert(Unary::Truncate, high, Lane::I32);

@@ -1,7 +1,7 @@
 //! Why a run stopped, in the user's terms.
 
 use super::run::{Failure, Stop};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::graph::{Node, Op, topological};
 use crate::ops;
 use crate::ops::vector::Fault;
@@ -14,6 +14,10 @@ pub(crate) fn describe(stop: Stop, request: &Request) -> Error {
     match stop {
         Stop::Error(error) => error,
         Stop::OutOfRange { node, at, size } => out_of_range(&request.nodes()[node], at, size),
+        Stop::Failure(Failure { fault: Fault::OutOfRange, node }) => {
+            let node = &request.nodes()[node];
+            failed_lookup(node).unwrap_or_else(|| Error::new(ErrorKind::Index, "gather", "an index is out of range"))
+        }
         Stop::Failure(Failure { fault: Fault::DivideByZero, node }) => {
             let node = &request.nodes()[node];
             let (op, node) = failed_division(node).unwrap_or(("idiv", node.clone()));
@@ -28,6 +32,22 @@ fn out_of_range(node: &Node, at: i64, size: usize) -> Error {
         Op::ScatterAdd { lookup, .. } => index_out_of_range(*lookup, at, size, node, &[]),
         op => unreachable!("{} looks nothing up", op.name()),
     })
+}
+
+/// The error of the first gather on the way to a node whose index leaves its axis. Only asked once something went wrong.
+fn failed_lookup(node: &Node) -> Option<Error> {
+    let behind = |node: &Node| if node.buffer().is_some() { SmallVec::new() } else { node.inputs() };
+    topological(std::slice::from_ref(node), behind).into_iter().filter(|node| node.buffer().is_none()).find_map(
+        |node| {
+            let op = node.op();
+            let Op::Gather { lookup, input, index, axis } = &op else { return None };
+            let size = input.shape()[*axis];
+            let indices = reference::evaluate(index).ok()?;
+            let mut numbers = indices.iter().map(|literal| literal.to_integer().unwrap_or(0) as i64);
+            let at = numbers.find(|&at| lookup.place(at, size).is_none())?;
+            Some(index_out_of_range(*lookup, at, size, &node, &[input, index]))
+        },
+    )
 }
 
 /// The first division on the way to a node with a zero among its divisors. Only asked once something went wrong.

@@ -2,6 +2,7 @@
 
 use crate::dtype::{DType, Literal};
 use crate::ops::Primitive;
+use crate::shape::Expr;
 use smallvec::SmallVec;
 
 /// One value of an expression; its place in the list is its name.
@@ -12,19 +13,35 @@ pub(crate) enum Step {
         slot: usize,
         dtype: DType,
     },
+    /// The place that an index names on an axis of `size`; with `from_end` numbers below zero count from the end.
+    Place {
+        index: usize,
+        size: usize,
+        from_end: bool,
+    },
+    /// The element of operand `slot` that lies so many elements behind the one a load would give, as step `at` says.
+    Gather {
+        slot: usize,
+        dtype: DType,
+        at: usize,
+    },
     Const(Literal),
     /// The constant `slot` of the stage, which is told when the kernel is run.
     Scalar {
         slot: usize,
         dtype: DType,
     },
-    /// The element's place in the expression's space, row-major.
-    Position,
-    /// Random bits for the element's place.
+    /// A number computed from the indices of the element, an `i64`; or whether it is not 0, a `bool`.
+    Index {
+        value: Expr,
+        dtype: DType,
+    },
+    /// Random bits for the place that step `at` gives.
     Rand {
         seed: u64,
         stream: u64,
         word: u8,
+        at: usize,
     },
     /// A primitive on earlier steps of dtype `dtype`.
     Map {

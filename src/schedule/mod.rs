@@ -1,12 +1,15 @@
 //! Decides which nodes share one kernel, and in which order kernels run.
 //!
 //! In: the nodes that are wanted. Out: a plan, kernels in running order.
-//! For now a kernel is one expression, optionally reduced: an elementwise node merges into its consumer (this was
-//! decided when the op was called, see [`Node::joins`]) unless that would compute it twice.
+//! A stage is one expression, optionally reduced: an elementwise node merges into its consumer, also through views, unless
+//! that would compute it twice ([`group`]). Stages that share rows, or what they read, become one kernel ([`rows`]).
 
+mod build;
 mod expression;
 mod fingerprint;
+mod frame;
 mod group;
+mod kernels;
 mod plan;
 mod print;
 mod request;

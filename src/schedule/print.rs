@@ -2,6 +2,7 @@
 
 use super::expression::Step;
 use super::plan::MapReduce;
+use crate::dtype::DType;
 use crate::shape::{Expr, Position, View};
 use std::fmt;
 
@@ -55,8 +56,11 @@ impl MapReduce {
             Step::Load { slot, .. } => self.load(*slot),
             Step::Const(literal) => literal.to_string(),
             Step::Scalar { slot, .. } => format!("scalar{slot}"),
-            Step::Position => "position".to_string(),
-            Step::Rand { word, .. } => format!("random{word}"),
+            Step::Index { value, dtype: DType::Bool } => format!("[{value}]"),
+            Step::Index { value, .. } => value.to_string(),
+            Step::Rand { word, at, .. } => format!("random{word}({})", texts[*at]),
+            Step::Place { index, size, .. } => format!("place({}, {size})", texts[*index]),
+            Step::Gather { slot, at, .. } => format!("{}[+ {}]", self.load(*slot), texts[*at]),
             Step::Map { primitive, operands, .. } => {
                 let operands: Vec<&str> = operands.iter().map(|&operand| &texts[operand][..]).collect();
                 format!("{}({})", primitive.name, operands.join(", "))
@@ -85,7 +89,8 @@ fn place(view: &View) -> (Expr, Vec<(Expr, crate::dtype::Literal)>) {
 
 fn operands(step: &Step) -> &[usize] {
     match step {
-        Step::Load { .. } | Step::Const(_) | Step::Scalar { .. } | Step::Position | Step::Rand { .. } => &[],
+        Step::Load { .. } | Step::Const(_) | Step::Scalar { .. } | Step::Index { .. } => &[],
+        Step::Rand { at, .. } | Step::Gather { at, .. } | Step::Place { index: at, .. } => std::slice::from_ref(at),
         Step::Map { operands, .. } => operands,
         Step::Cast { operand, .. } => std::slice::from_ref(operand),
     }

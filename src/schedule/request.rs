@@ -1,9 +1,9 @@
 //! A request: the nodes that are wanted, and the part of the graph they need, at one moment.
 
 use super::fingerprint::Fingerprint;
-use super::plan::{self, Plan};
+use super::plan::Plan;
 use super::snapshot::Snapshot;
-use super::{group, rows};
+use super::{build, group, kernels};
 use crate::graph::{Node, Op};
 
 /// The nodes that are wanted, and all they need.
@@ -43,9 +43,9 @@ impl Request {
 
     /// The kernels that serve it.
     pub(crate) fn plan(&self) -> Plan {
-        let stored = group::stored(&self.snapshot, &self.wanted);
-        let to_make = self.nodes().iter().filter(|node| stored.contains(&node.id()));
-        let stages = to_make.map(|node| plan::stage(node, &self.snapshot, &stored)).collect();
-        Plan::new(rows::kernels(stages), &self.wanted)
+        let mut groups = group::group(&self.snapshot, &self.wanted);
+        let to_make: Vec<&Node> = self.nodes().iter().filter(|node| groups.stored.contains(&node.id())).collect();
+        let stages = to_make.into_iter().flat_map(|node| build::stages(node, &self.snapshot, &mut groups)).collect();
+        Plan::new(kernels::kernels(stages), &self.wanted)
     }
 }

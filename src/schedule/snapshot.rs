@@ -4,8 +4,8 @@
 //! at each node once, here, and never again.
 
 use crate::dtype::Literal;
-use crate::graph::{IdMap, Node, Op};
-use crate::shape::View;
+use crate::graph::{IdMap, Movement, Node, Op};
+use crate::shape::{Shape, View};
 use smallvec::SmallVec;
 
 /// Ops as they were when the plan was begun.
@@ -103,6 +103,34 @@ impl Snapshot {
         match self.op(node) {
             Op::View { base, view, .. } => Some((base, view)),
             _ => None,
+        }
+    }
+
+    /// The node that holds the elements: a view's base, or the node itself.
+    pub(super) fn base<'a>(&'a self, node: &'a Node) -> &'a Node {
+        self.view(node).map_or(node, |(base, _)| base)
+    }
+
+    /// The movements from a view's base to the view, each with the shape it leads to; `None` if the base is no longer behind
+    /// it (another thread has just let go of the way).
+    pub(super) fn movements(&self, node: &Node) -> Option<Vec<(Movement, Shape)>> {
+        let Op::View { input, movement, base, .. } = self.op(node) else { return None };
+        let mut moves = Vec::new();
+        let (mut input, mut movement, mut shape) = (input.clone(), movement.clone(), Shape::from_slice(node.shape()));
+        loop {
+            if !movement.is_identity() {
+                moves.push((movement, shape));
+            }
+            if input == *base {
+                moves.reverse();
+                return Some(moves);
+            }
+            shape = Shape::from_slice(input.shape());
+            let behind = input.with_op(|op| match op {
+                Op::View { input, movement, base: same, .. } if same == base => Some((input.clone(), movement.clone())),
+                _ => None,
+            });
+            (input, movement) = behind?;
         }
     }
 

@@ -57,6 +57,8 @@ pub(super) enum Action {
     Gather { slot: usize, loader: Loader, position: usize, valid: Option<usize> },
     /// The index along an axis the lanes walk: it stays for `inner` lanes and wraps at `size`. The first begins at the origin.
     Index { size: usize, inner: usize, first: bool },
+    /// The place that an index names.
+    Place { index: usize, size: i64, from_end: bool },
     /// The index along a step axis.
     StepIndex { axis: usize },
     /// The position in the whole index space.
@@ -167,8 +169,8 @@ fn stages(nodes: &Nodes, strided: &[Option<Strided>], sizes: &[usize], walked: u
             }
             Node::Word(Word::Position) if walked == sizes.len() => 1,
             Node::Word(Word::Position) => 2,
-            Node::Index(axis) if axis < walked => 1,
-            Node::Index(_) => 2,
+            Node::Index(axis) | Node::LocalIndex(axis) if axis < walked => 1,
+            Node::Index(_) | Node::LocalIndex(_) => 2,
             Node::Word(_) | Node::FloorDiv(..) | Node::FloorRem(..) | Node::Gather { .. } => {
                 node.operands().iter().map(|val| stages[val.id as usize]).max().unwrap_or(0)
             }
@@ -204,6 +206,10 @@ fn action(
             }
             Word::Const { .. } | Word::Scalar(_) => unreachable!("a constant takes no step"),
             Word::Position => Action::Position,
+            Word::Index(_) | Word::Gather { .. } => unreachable!("its position is written out"),
+            Word::Place { index, size, from_end } => {
+                Action::Place { index: number(index), size: i64::from(size), from_end }
+            }
             Word::Unary(unary, a) => apply(words::unary(unary, a.lane), &[a]),
             Word::Binary(binary, a, b) => {
                 let mut action = apply(words::binary(binary, a.lane), &[a, b]);
@@ -229,7 +235,10 @@ fn action(
             let inner = sizes[axis + 1..walked].iter().product();
             Action::Index { size: sizes[axis], inner, first: axis == 0 && !program.outer.is_empty() }
         }
-        Node::Index(axis) => Action::StepIndex { axis: axis - walked },
+        Node::LocalIndex(axis) if axis < walked => {
+            Action::Index { size: sizes[axis], inner: sizes[axis + 1..walked].iter().product(), first: false }
+        }
+        Node::Index(axis) | Node::LocalIndex(axis) => Action::StepIndex { axis: axis - walked },
         Node::FloorDiv(a, b) => apply(divide::quotient(), &[a, b]),
         Node::FloorRem(a, b) => apply(divide::remainder(), &[a, b]),
         Node::Gather { slot, position, valid } => Action::Gather {

@@ -245,6 +245,21 @@ impl<'c> Frame<'c> {
                     indices(slice::from_raw_parts_mut(register.cast(), n), self.start, *size, *inner, first);
                     Ok(Value { lanes: register, uniform: false })
                 }
+                Action::Place { index, size, from_end } => {
+                    let Value { lanes, uniform } = self.scratch.values[*index];
+                    let count = if uniform { 1 } else { n };
+                    let from = slice::from_raw_parts(lanes.cast::<i64>(), count);
+                    let to = slice::from_raw_parts_mut(register.cast::<i64>(), count);
+                    let mut inside = true;
+                    for (to, &index) in to.iter_mut().zip(from) {
+                        *to = if *from_end && index < 0 { index.wrapping_add(*size) } else { index };
+                        inside &= (0..*size).contains(to);
+                    }
+                    if !inside {
+                        return Err(Fault::OutOfRange);
+                    }
+                    Ok(Value { lanes: register, uniform })
+                }
                 Action::StepIndex { axis } => {
                     register.cast::<i64>().write(self.scratch.step_index[*axis] as i64);
                     Ok(Value { lanes: register, uniform: true })

@@ -16,6 +16,8 @@ pub(super) enum Node {
     Word(Word),
     /// The index along an axis.
     Index(usize),
+    /// The index along an axis, from where the operands' pointers are.
+    LocalIndex(usize),
     /// The quotient and the remainder of index expressions (see [`Expr`]); 0 by a zero divisor.
     FloorDiv(Val, Val),
     FloorRem(Val, Val),
@@ -31,10 +33,10 @@ impl Node {
     /// The values a node reads.
     pub(super) fn operands(&self) -> Vec<Val> {
         match *self {
-            Node::Word(Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position) | Node::Index(_) => {
-                vec![]
-            }
-            Node::Word(Word::Unary(_, a)) => vec![a],
+            Node::Word(Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position | Word::Index(_))
+            | Node::Index(_)
+            | Node::LocalIndex(_) => vec![],
+            Node::Word(Word::Unary(_, a) | Word::Place { index: a, .. } | Word::Gather { at: a, .. }) => vec![a],
             Node::Word(Word::Binary(_, a, b) | Word::Compare(_, a, b)) => vec![a, b],
             Node::Word(Word::Select(a, b, c) | Word::Fma(a, b, c)) => vec![a, b, c],
             Node::Word(Word::Lookup { index, .. }) => vec![index],
@@ -90,7 +92,35 @@ impl Nodes {
                 }
             }
         }
+        if let Word::Gather { slot, at, .. } = word {
+            return self.gathered(program, slot, lane, at);
+        }
+        if let Word::Index(which) = word {
+            let value = &program.indices[usize::from(which)];
+            return if lane == Lane::Mask { self.truth(value) } else { self.integer(value) };
+        }
         self.node(Node::Word(word), lane)
+    }
+
+    /// A load some elements behind the access of its operand.
+    fn gathered(&mut self, program: &LoopProgram, slot: u16, lane: Lane, at: Val) -> Val {
+        let position = match &program.loads[usize::from(slot)].access {
+            Access::Strided { offset, strides } => {
+                let mut position = self.number(*offset);
+                for (axis, &stride) in strides.iter().enumerate().filter(|(_, stride)| **stride != 0) {
+                    let (index, stride) = (self.node(Node::LocalIndex(axis), Lane::I64), self.number(stride));
+                    let along = self.node(Node::Word(Word::Binary(Binary::Mul, index, stride)), Lane::I64);
+                    position = self.node(Node::Word(Word::Binary(Binary::Add, position, along)), Lane::I64);
+                }
+                position
+            }
+            Access::Computed { position, guards } => {
+                debug_assert!(guards.is_empty(), "what is gathered is not guarded");
+                self.integer(position)
+            }
+        };
+        let position = self.node(Node::Word(Word::Binary(Binary::Add, position, at)), Lane::I64);
+        self.node(Node::Gather { slot, position, valid: None }, lane)
     }
 
     /// A load through index expressions.
@@ -221,7 +251,9 @@ fn needed(program: &LoopProgram) -> Vec<bool> {
 /// The word with its operands under other names.
 fn rename(word: Word, name: impl Fn(Val) -> Val) -> Word {
     match word {
-        Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position => word,
+        Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position | Word::Index(_) => word,
+        Word::Place { index, size, from_end } => Word::Place { index: name(index), size, from_end },
+        Word::Gather { slot, dtype, at } => Word::Gather { slot, dtype, at: name(at) },
         Word::Unary(unary, a) => Word::Unary(unary, name(a)),
         Word::Binary(binary, a, b) => Word::Binary(binary, name(a), name(b)),
         Word::Compare(compare, a, b) => Word::Compare(compare, name(a), name(b)),

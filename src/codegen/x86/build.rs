@@ -89,6 +89,7 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
                 select.read(slot, dtype, read.step, read.stepped)
             }
             Word::Position if matches!(spec.kind, Kind::Across { .. }) => return None,
+            Word::Index(_) | Word::Place { .. } | Word::Gather { .. } => return None,
             Word::Position => select.position(),
             word => select.word(word, lane, &|val: Val| names[val.id as usize])?,
         };
@@ -150,8 +151,8 @@ fn needed(spec: &Spec) -> Vec<bool> {
         }
         let mut need = |val: Val| needed[val.id as usize] = true;
         match spec.words[at].0 {
-            Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position => {}
-            Word::Unary(_, a) => need(a),
+            Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position | Word::Index(_) => {}
+            Word::Unary(_, a) | Word::Place { index: a, .. } | Word::Gather { at: a, .. } => need(a),
             Word::Lookup { index, .. } => need(index),
             Word::Binary(_, a, b) | Word::Compare(_, a, b) => [a, b].into_iter().for_each(need),
             Word::Select(a, b, c) | Word::Fma(a, b, c) => [a, b, c].into_iter().for_each(need),

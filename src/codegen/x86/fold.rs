@@ -6,7 +6,8 @@ use super::call::Call;
 use super::combine::Combine;
 use super::elements::Step;
 use super::kernel::Kernel;
-use super::walk::{Bases, Scratch, Walk, strided};
+use super::staged::Stages;
+use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
 use crate::codegen::block::{Cascade, Part, Split, Value, fill, identity, lane_bits};
 use crate::codegen::order::{ACROSS_LEAF, ALONG_LEAF, Order};
@@ -39,6 +40,7 @@ pub(super) struct Fold {
     /// The elements' axes.
     reduced: Walk,
     bases: Bases,
+    stages: Stages,
     /// The bytes of an element of the output.
     stored: i64,
     kernels: Kernels,
@@ -57,8 +59,12 @@ enum Kernels {
 
 impl Fold {
     pub(super) fn of(program: &LoopProgram, fold: program::Fold) -> Option<Fold> {
-        let strided = strided(program)?;
         let kept = program.outer.len();
+        let walked = match Order::of(program) {
+            Order::Along => kept + program.reduced.len(),
+            Order::Across => kept,
+        };
+        let (strided, staged) = operands(program, walked);
         let still = vec![0; program.reduced.len()];
         let over_outputs = strided.iter().map(|operand| &operand.strides[..kept]).chain([&program.store[..]]);
         let outputs = Walk::new(&program.outer, over_outputs);
@@ -75,6 +81,7 @@ impl Fold {
             output: Step::Dense,
             kind,
         };
+        let stages = Stages::new(program, &staged, walked)?;
         let (walk, kernels) = match split.order {
             Order::Along => {
                 if reduced.sizes.len() > 1 || split.elements < SHORTEST_ROW {
@@ -103,7 +110,7 @@ impl Fold {
             }
         };
         let bases = Bases::new(program, &strided);
-        Some(Fold { split, walk, reduced, bases, stored: program.stored.size() as i64, kernels })
+        Some(Fold { split, walk, reduced, bases, stages, stored: program.stored.size() as i64, kernels })
     }
 
     /// The kernels that serve it.
@@ -152,7 +159,7 @@ impl Fold {
     /// As for [`codegen::Compiled::run`], for the given part.
     unsafe fn rows(&self, kernel: &Kernel, part: Part, on: &codegen::Call<'_>) {
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
-        let mut scratch = Scratch::new(frame_bytes + BLOCK * 8);
+        let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + self.stages.bytes());
         let (operands, as_they_are) = (on.loads.len(), self.split.store.as_they_are());
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let (row_axis, row_stride) = self.walk.row_axis();
@@ -162,6 +169,7 @@ impl Fold {
         unsafe {
             let frame = scratch.start();
             let results = frame.add(frame_bytes);
+            let room = results.add(BLOCK * 8);
             let mut call = Call::new(kernel, frame);
             call.scalars(on.scalars);
             for k in 0..operands {
@@ -169,7 +177,7 @@ impl Fold {
             }
             call.step(operands + 1, 0);
             while output < part.outputs.end {
-                let room = row_axis - self.walk.locate(output, &mut positions);
+                let here = row_axis - self.walk.locate(output, &mut positions);
                 let (to, step) = match self.split.partial(output, part.split, on.out) {
                     Some(partial) => (partial, width as i64),
                     None if as_they_are => {
@@ -179,13 +187,16 @@ impl Fold {
                     None => (results, width as i64),
                 };
                 let most = if to == results { BLOCK } else { usize::MAX };
-                let rows = room.min(part.outputs.end - output).min(most);
+                let most = most.min(self.stages.rows(self.split.elements));
+                let rows = here.min(part.outputs.end - output).min(most);
                 for k in 0..operands {
                     call.pointer(k, self.bases.address(on, k, positions[k]));
                 }
                 call.pointer(operands, to.addr() as i64);
                 call.step(operands, step);
-                call.position(self.bases.position(on, output * self.split.elements), self.split.elements);
+                let (element, elements) = (output * self.split.elements, self.split.elements);
+                call.position(self.bases.position(on, element), elements);
+                self.stages.bring_rows(on, &mut call, room, [element, elements], [rows, elements]);
                 call.run(rows, self.split.elements);
                 if to == results {
                     self.split.write(Value { lanes: results, uniform: false }, output, rows, part.split, on.out);
@@ -203,7 +214,7 @@ impl Fold {
         const SLOT: usize = 64;
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
         let cascade_bytes = Cascade::slots(part.leaves.len()) * SLOT;
-        let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + cascade_bytes);
+        let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + cascade_bytes + self.stages.bytes());
         let operands = on.loads.len();
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let stride = |k: usize| self.reduced.strides[k][self.reduced.strides[k].len() - 1];
@@ -212,6 +223,7 @@ impl Fold {
             let frame = scratch.start();
             let values = frame.add(frame_bytes);
             let mut cascade = Cascade::new(values.add(BLOCK * 8), SLOT, part.leaves.len());
+            let room = values.add(BLOCK * 8 + cascade_bytes);
             let mut call = Call::new(kernel, frame);
             call.scalars(on.scalars);
             for k in 0..operands {
@@ -226,15 +238,18 @@ impl Fold {
                     // Whole leaves together, the last by itself if it is shorter.
                     let first = leaf * ALONG_LEAF;
                     let whole = (self.split.elements - first) / ALONG_LEAF;
-                    let (rows, length) = match whole.min(part.leaves.end - leaf).min(BLOCK) {
-                        0 => (1, self.split.elements - first),
-                        rows => (rows, ALONG_LEAF),
-                    };
+                    let (rows, length) =
+                        match whole.min(part.leaves.end - leaf).min(BLOCK).min(self.stages.rows(ALONG_LEAF)) {
+                            0 => (1, self.split.elements - first),
+                            rows => (rows, ALONG_LEAF),
+                        };
                     for k in 0..operands {
                         call.pointer(k, self.bases.address(on, k, positions[k] + first as i64 * stride(k)));
                     }
                     call.pointer(operands, values.addr() as i64);
-                    call.position(self.bases.position(on, output * self.split.elements + first), ALONG_LEAF);
+                    let element = output * self.split.elements + first;
+                    call.position(self.bases.position(on, element), ALONG_LEAF);
+                    self.stages.bring_rows(on, &mut call, room, [element, ALONG_LEAF], [rows, length]);
                     call.run(rows, length);
                     for row in 0..rows {
                         cascade.hand().copy_from_nonoverlapping(values.add(row * width), width);
@@ -256,7 +271,7 @@ impl Fold {
         let (block, slot) = (ACROSS_BYTES / self.split.width, ACROSS_BYTES);
         let frame_bytes = kernels.map(|(kernel, _)| kernel.frame_bytes.next_multiple_of(64));
         let cascade_bytes = Cascade::slots(part.leaves.len()) * slot;
-        let mut scratch = Scratch::new(frame_bytes[0] + frame_bytes[1] + cascade_bytes);
+        let mut scratch = Scratch::new(frame_bytes[0] + frame_bytes[1] + cascade_bytes + self.stages.bytes());
         let run = self.walk.inner();
         let mut start = part.outputs.start;
         // SAFETY: outputs and steps are of the program's index space, for which the caller vouches; the scratch holds two
@@ -264,12 +279,14 @@ impl Fold {
         unsafe {
             let frames = [scratch.start(), scratch.start().add(frame_bytes[0])];
             let mut cascade = Cascade::new(frames[1].add(frame_bytes[1]), slot, part.leaves.len());
+            let room = frames[1].add(frame_bytes[1] + cascade_bytes);
             let mut calls = [0, 1].map(|k| Steps {
                 call: Call::new(kernels[k].0, frames[k]),
                 steps: kernels[k].1,
                 reads,
                 fold: self,
                 on,
+                room,
             });
             calls.iter_mut().for_each(Steps::begin);
             while start < part.outputs.end {
@@ -311,9 +328,12 @@ impl Fold {
             let room = self.reduced.inner() - self.reduced.go_to(steps.start, &mut positions);
             let together = room.min(steps.len());
             let call = &mut calls[usize::from(together < calls[0].steps)];
-            let rows = together / call.steps;
+            let rows = if self.stages.is_empty() { together / call.steps } else { 1 };
             // SAFETY: the caller's promise.
-            unsafe { call.run(&positions, rows, n, accumulators) };
+            unsafe {
+                self.stages.bring_steps(call.on, call.room, [start, n], steps.start..steps.start + call.steps);
+                call.run(&positions, rows, n, accumulators);
+            }
             steps.start += rows * call.steps;
         }
     }
@@ -345,6 +365,8 @@ struct Steps<'f> {
     reads: &'f [Read],
     fold: &'f Fold,
     on: &'f codegen::Call<'f>,
+    /// Where staged operands are.
+    room: *mut u8,
 }
 
 impl Steps<'_> {
@@ -379,8 +401,11 @@ impl Steps<'_> {
     unsafe fn run(&mut self, positions: &[i64], rows: usize, n: usize, accumulators: *mut u8) {
         let mut last = 0;
         for (pointer, operand, step) in self.pointers() {
-            let first = self.fold.bases.address(self.on, operand, positions[operand]);
-            self.call.pointer(pointer, first + step as i64 * self.step_bytes(operand));
+            let (first, step_bytes) = match self.fold.stages.scratch(self.room, operand) {
+                Some(scratch) => (scratch.addr() as i64, n as i64 * self.fold.bases.size(operand)),
+                None => (self.fold.bases.address(self.on, operand, positions[operand]), self.step_bytes(operand)),
+            };
+            self.call.pointer(pointer, first + step as i64 * step_bytes);
             last = pointer + 1;
         }
         self.call.pointer(last, accumulators.addr() as i64);

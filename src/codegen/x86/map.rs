@@ -3,8 +3,9 @@
 use super::build::{Kind, Spec};
 use super::call::Call;
 use super::elements::Step;
+use super::staged::{self, Stages};
 use super::stream::Stores;
-use super::walk::{Bases, Scratch, Walk, strided};
+use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
 use crate::lower::program::LoopProgram;
 use smallvec::SmallVec;
@@ -31,6 +32,7 @@ pub(super) struct Map {
     /// The operands, then the output.
     walk: Walk,
     bases: Bases,
+    stages: Stages,
     /// The bytes of an element of the output.
     stored: i64,
     rows: usize,
@@ -45,7 +47,8 @@ impl Map {
     /// `None` where it is not served. The whole output, of which the program may make a part, has so many bytes.
     pub(super) fn of(program: &LoopProgram, bytes: usize) -> Option<Map> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
-        let strided = strided(program)?;
+        let (strided, staged) = operands(program, program.outer.len());
+        let stages = Stages::new(program, &staged, program.outer.len())?;
         let strides = strided.iter().map(|operand| &operand.strides[..]).chain([&program.store[..]]);
         let walk = Walk::new(&program.outer, strides);
         if too_short(&walk, program.words.len()) {
@@ -76,7 +79,14 @@ impl Map {
         Some(Map {
             bases: Bases::new(program, &strided),
             stored: program.stored.size() as i64,
-            tile: if crosses { TILE } else { part_columns },
+            tile: if crosses {
+                TILE
+            } else if stages.is_empty() {
+                part_columns
+            } else {
+                part_columns.min(staged::MOST)
+            },
+            stages,
             stores: Stores::new(spec, bytes, &walk, program.loads.len())?,
             walk,
             rows,
@@ -110,7 +120,8 @@ impl Map {
         let (group, column) = (part / self.across(), part % self.across() * self.part_columns);
         let end = self.rows.min((group + 1) * self.part_rows);
         let end_column = columns.min(column + self.part_columns);
-        let mut scratch = Scratch::new(self.stores.frame_bytes());
+        let frame_bytes = self.stores.frame_bytes().next_multiple_of(64);
+        let mut scratch = Scratch::new(frame_bytes + self.stages.bytes());
         let operands = on.loads.len();
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let (row_axis, row_stride) = self.walk.row_axis();
@@ -118,17 +129,19 @@ impl Map {
         // SAFETY: the frame has the kernel's size and starts on a cache line; the rows and columns told to the kernel are of the
         // program's index space, for which the caller vouches.
         unsafe {
+            let (frame, room) = (scratch.start(), scratch.start().add(frame_bytes));
             self.walk.locate(row, &mut positions);
             let begin = positions[operands] + column as i64;
             let kernel = self.stores.choose(on.out.addr() as i64 + begin * self.stored);
-            let mut call = Call::new(kernel, scratch.start());
+            let mut call = Call::new(kernel, frame);
             call.scalars(on.scalars);
             for k in 0..operands {
                 call.step(k, row_stride(k) * self.bases.size(k));
             }
             call.step(operands, row_stride(operands) * self.stored);
             while row < end {
-                let rows = (row_axis - self.walk.locate(row, &mut positions)).min(end - row);
+                let here = row_axis - self.walk.locate(row, &mut positions);
+                let rows = here.min(end - row).min(self.stages.rows(self.tile.min(end_column - column)));
                 let mut first = column;
                 while first < end_column {
                     let length = self.tile.min(end_column - first);
@@ -139,7 +152,9 @@ impl Map {
                     let strides = &self.walk.strides[operands];
                     let output = positions[operands] + first as i64 * strides[strides.len() - 1];
                     call.pointer(operands, on.out.addr() as i64 + output * self.stored);
-                    call.position(self.bases.position(on, row * columns + first), columns);
+                    let element = row * columns + first;
+                    call.position(self.bases.position(on, element), columns);
+                    self.stages.bring_rows(on, &mut call, room, [element, columns], [rows, length]);
                     call.run(rows, length);
                     first += length;
                 }

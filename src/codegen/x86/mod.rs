@@ -1,9 +1,10 @@
 //! The emitter for x86-64 with AVX2, FMA and F16C: compiles a loop program to machine code.
 //!
-//! A program is served by a [`kernel`] that runs over rows of elements, and by Rust code that walks the rows ([`map`], [`fold`]). The
+//! A program is served by a [`kernel`] that runs over rows of elements, and by Rust code that walks the rows ([`map`], [`fold`]) and
+//! brings guarded operands to where a kernel can read them ([`staged`]). The
 //! kernel's code is chosen word by word ([`select`], [`convert`], [`elements`], [`combine`]) as instructions on values ([`inst`]),
 //! which then get registers ([`allocate`]) and bytes ([`asm`], [`op`]). What the emitter does not serve (divisions of integers,
-//! guarded operands, …) is left to the block interpreter, which gives the same bits.
+//! very short rows, …) is left to the block interpreter, which gives the same bits.
 
 mod allocate;
 mod asm;
@@ -21,8 +22,10 @@ mod line;
 mod map;
 mod memory;
 mod op;
+mod pieces;
 mod rare;
 mod select;
+mod staged;
 mod stream;
 #[cfg(test)]
 pub(super) mod tests;

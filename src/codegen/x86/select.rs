@@ -220,7 +220,12 @@ impl Select {
                 let when = self.mask(of(when), bits);
                 self.rare(lane, f, when, of(x), of(otherwise))
             }
-            Word::Load { .. } | Word::Position | Word::Lookup { .. } => return None,
+            Word::Load { .. }
+            | Word::Position
+            | Word::Index(_)
+            | Word::Place { .. }
+            | Word::Gather { .. }
+            | Word::Lookup { .. } => return None,
         })
     }
 

@@ -4,7 +4,7 @@ use super::build::Read;
 use super::elements::Step;
 use crate::codegen::Call;
 use crate::codegen::block::{affine, origin_step};
-use crate::lower::program::{Access, Load, LoopProgram};
+use crate::lower::program::{Access, Load, LoopProgram, dense};
 use smallvec::SmallVec;
 use std::cell::Cell;
 
@@ -25,21 +25,38 @@ pub(super) struct Strided {
     pub(super) by_origin: i64,
 }
 
-/// The operands of a program, if all are read at constant strides.
-pub(super) fn strided(program: &LoopProgram) -> Option<Vec<Strided>> {
-    let rank = program.outer.len() + program.reduced.len();
+/// The operands of a program, and the slots of those that are not read at constant strides: they are as if dense, over the
+/// first `walked` axes and over the others; see [`Stages`].
+///
+/// [`Stages`]: super::staged::Stages
+pub(super) fn operands(program: &LoopProgram, walked: usize) -> (Vec<Strided>, Vec<usize>) {
+    let sizes: Vec<usize> = program.outer.iter().chain(&program.reduced).copied().collect();
     let one = |access: &Access| match access {
         Access::Strided { offset, strides } => {
             Some(Strided { offset: *offset, strides: strides.clone(), by_origin: 0 })
         }
         Access::Computed { position, guards } if guards.is_empty() => {
-            let (offset, strides) = affine(position, rank)?;
+            let (offset, strides) = affine(position, sizes.len())?;
             let by_origin = if program.outer.is_empty() { 0 } else { strides[0] };
             Some(Strided { offset, strides, by_origin })
         }
         Access::Computed { .. } => None,
     };
-    program.loads.iter().map(|load| one(&load.access)).collect()
+    let (mut operands, mut staged) = (Vec::with_capacity(program.loads.len()), Vec::new());
+    for (slot, load) in program.loads.iter().enumerate() {
+        operands.push(one(&load.access).unwrap_or_else(|| {
+            staged.push(slot);
+            let strides = dense(&sizes[..walked]).into_iter().chain(dense(&sizes[walked..])).collect();
+            Strided { offset: 0, strides, by_origin: 0 }
+        }));
+    }
+    (operands, staged)
+}
+
+/// The operands of a program, if all are read at constant strides.
+pub(super) fn strided(program: &LoopProgram) -> Option<Vec<Strided>> {
+    let (operands, staged) = operands(program, 0);
+    staged.is_empty().then_some(operands)
 }
 
 /// The operands of a program in memory: everything that changes neither with the row nor with the step.

@@ -123,23 +123,8 @@ impl Node {
             }
             return self.spread(&first, &between)?.spread(&second, shape);
         }
-        let mut condition = Expr::Const(1);
-        let mut map: Vec<Expr> = (0..ranges.len()).map(Expr::idx).collect();
-        for axis in changed {
-            let range = ranges[axis];
-            let (start, step) = (range.start as i64, range.step as i64);
-            let distance =
-                if step > 0 { Expr::idx(axis) - Expr::from(start) } else { Expr::from(start) - Expr::idx(axis) };
-            let step = step.abs();
-            let on_grid = distance.clone().rem(step).eq_expr(0);
-            let inside = distance.clone().ge(0).and(distance.clone().lt(step * range.len as i64));
-            condition = condition.and(on_grid).and(inside);
-            map[axis] = distance.div(step);
-        }
         let movement = Movement::Spread(ranges.into());
-        let shape = Shape::from_slice(shape);
-        let change = |view: &View| view.substitute(shape.clone(), &map)?.mask(condition.clone(), zero);
-        Ok(self.moved(movement, change))
+        Ok(self.moved(movement.clone(), |view| movement.apply(view, shape, zero)))
     }
 
     /// Elements of one value added before and after each axis.

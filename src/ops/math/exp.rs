@@ -4,7 +4,7 @@
 //! `n` comes from adding a number so large that its last bit is worth 1: the sum is rounded to an integer, which then
 //! stands in the low bits of the sum.
 
-use super::{by_lane, clamp, integer_lane, mantissa_bits, polynomial};
+use super::{at_most, by_lane, clamp, integer_lane, mantissa_bits, polynomial};
 use crate::ops::vector::{Emit, Lane, Val};
 use std::f64::consts::LOG2_E;
 
@@ -88,8 +88,13 @@ pub(super) const EXP2_F64: [f64; 11] = [
 /// e to the power `x`.
 pub(crate) fn exp(e: &mut Emit, x: Val) -> Val {
     let (low, high) = by_lane(x.lane, (-104.0, 89.0), (-746.0, 710.0)); // beyond: 0 and infinity
-    let x = clamp(e, x, low, high);
-    exp_within(e, x)
+    // Not even a product so small that it rounds to 0: the machine is slow at those, and masks make many of them.
+    let (low, zero) = (e.float(x.lane, low), e.float(x.lane, 0.0));
+    let is_nothing = e.lt(x, low);
+    let below = at_most(e, x, high);
+    let within = e.select(is_nothing, zero, below);
+    let power = exp_within(e, within);
+    e.select(is_nothing, zero, power)
 }
 
 /// e to the power `x`, for `x` from where the result rounds to 0 to where it overflows.

@@ -60,9 +60,25 @@ impl Emit {
         self.word(Word::Position, Lane::I64)
     }
 
+    /// An expression of the element's indices, by its number: as an `i64`, or whether it is not 0 as a `bool`.
+    pub(crate) fn index(&mut self, which: usize, dtype: DType) -> Val {
+        self.word(Word::Index(which as u16), Lane::of(dtype))
+    }
+
     /// A value of a dtype that is told when the program is run, in that dtype's lane.
     pub(crate) fn scalar(&mut self, slot: usize, dtype: DType) -> Val {
         self.word(Word::Scalar(slot as u16), Lane::of(dtype))
+    }
+
+    /// The place that an index names on an axis of `size`.
+    pub(crate) fn place(&mut self, index: Val, size: usize, from_end: bool) -> Val {
+        debug_assert_eq!(index.lane, Lane::I64);
+        self.word(Word::Place { index, size: size as u32, from_end }, Lane::I64)
+    }
+
+    /// The element that lies `at` elements behind the one a load gives.
+    pub(crate) fn gather(&mut self, slot: usize, dtype: DType, at: Val) -> Val {
+        self.word(Word::Gather { slot: slot as u16, dtype, at }, Lane::of(dtype))
     }
 
     /// A constant by its lane's bits.

@@ -16,6 +16,7 @@ pub(crate) fn eval(words: &[(Word, Lane)], result: Val, loads: &[u64], position:
             Word::Const { lane: _, bits } => bits,
             Word::Scalar(_) => unreachable!("an op writes no scalars"),
             Word::Position => position as u64,
+            Word::Index(_) | Word::Place { .. } | Word::Gather { .. } => unreachable!("an op knows no indices"),
             Word::Unary(word, x) => unary(word, x.lane, lane, of(x)),
             Word::Binary(word, a, b) => binary(word, lane, of(a), of(b))?,
             Word::Compare(word, a, b) => u64::from(compare(word, a.lane, of(a), of(b))),

@@ -175,6 +175,8 @@ impl std::hash::Hash for LaneFn {
 pub(crate) enum Fault {
     /// An integer was divided by zero.
     DivideByZero,
+    /// An index names no place.
+    OutOfRange,
 }
 
 /// One word of a program. Its position is the name of its value.
@@ -194,6 +196,22 @@ pub(crate) enum Word {
     Scalar(u16),
     /// `I64`: the element's position in the kernel's index space, row-major.
     Position,
+    /// The value of an expression of the element's indices, by its number in the program: in an `I64` lane the number, in a
+    /// mask whether it is not 0.
+    Index(u16),
+    /// `I64`: the place that an index (`I64`) names on an axis of `size`, from 0 on; with `from_end` numbers below zero count from
+    /// the end. An index outside the axis is a fault of the run.
+    Place {
+        index: Val,
+        size: u32,
+        from_end: bool,
+    },
+    /// The element of operand `slot` that lies `at` (`I64`) elements behind the one a `Load` would give.
+    Gather {
+        slot: u16,
+        dtype: DType,
+        at: Val,
+    },
     Unary(Unary, Val),
     /// The lane type of the result where the operand does not tell it is in the `Val` of the result.
     Binary(Binary, Val, Val),

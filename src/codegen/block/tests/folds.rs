@@ -27,6 +27,7 @@ pub(in crate::codegen) fn matrix(
         store: vec![1],
         reduced: vec![reduced],
         loads: vec![Load { dtype, access: Access::Strided { offset: 0, strides } }],
+        indices: vec![],
         words: emit.finish(),
         result,
         fold: Some(fold),

@@ -59,7 +59,7 @@ fn strided(random: &mut Random, sizes: &[usize]) -> (Access, usize) {
 }
 
 /// A small index expression. Its value stays far from overflow.
-fn expression(random: &mut Random, rank: usize, depth: usize) -> Expr {
+pub(in crate::codegen) fn expression(random: &mut Random, rank: usize, depth: usize) -> Expr {
     if depth == 0 || random.chance(4) {
         return match rank > 0 && !random.chance(3) {
             true => Expr::Idx(random.below(rank)),
@@ -81,7 +81,32 @@ fn expression(random: &mut Random, rank: usize, depth: usize) -> Expr {
     }
 }
 
+/// Like padding: an operand with borders around it, and sometimes a mask on top that compares two axes.
+fn padded(random: &mut Random, sizes: &[usize], dtype: DType) -> (Access, usize) {
+    let mut inside = Expr::Const(1);
+    let (mut offset, mut strides, mut step) = (0, vec![0; sizes.len()], 1);
+    for (axis, &size) in sizes.iter().enumerate().rev() {
+        let before = random.below(3).min(size / 2);
+        let length = (size - before).saturating_sub(random.below(3)).max(1);
+        strides[axis] = step * random.pick(&[1, 1, 1, 2, -1]);
+        offset += if strides[axis] < 0 { (length as i64 - 1) * -strides[axis] } else { 0 };
+        offset -= before as i64 * strides[axis];
+        step = length as i64 * strides[axis].abs();
+        inside = inside.and(Expr::idx(axis).ge(before)).and(Expr::idx(axis).lt(before + length));
+    }
+    let mut guards = vec![Guard { condition: inside, default: random.value(dtype) }];
+    if sizes.len() > 1 && random.chance(2) {
+        let (a, b) = (random.below(sizes.len()), sizes.len() - 1);
+        let condition = Expr::idx(b).le(Expr::idx(a) + random.below(5));
+        guards.insert(random.below(2), Guard { condition, default: random.value(dtype) });
+    }
+    (Access::Computed { position: Expr::from_affine(offset, &strides), guards }, step as usize)
+}
+
 fn computed(random: &mut Random, sizes: &[usize], dtype: DType) -> (Access, usize) {
+    if random.chance(2) {
+        return padded(random, sizes, dtype);
+    }
     let length = 1 + random.below(200);
     let number = |value: usize| Arc::new(Expr::Const(value as i64));
     let raw = Arc::new(expression(random, sizes.len(), 3));
@@ -225,16 +250,25 @@ fn store(random: &mut Random, sizes: &[usize]) -> Vec<i64> {
 
 /// A random program.
 fn program(random: &mut Random, words: usize, fold: Option<Fold>, limit: usize) -> Drawn {
-    program_with(random, words, fold, limit, true)
+    program_with(random, words, fold, limit, Draw { divide: true, computed: true })
 }
 
-/// The same; where it is not `all`, without divisions of integers and computed accesses.
+/// What programs may have.
+#[derive(Clone, Copy)]
+pub(in crate::codegen) struct Draw {
+    /// Divisions of integers.
+    pub(in crate::codegen) divide: bool,
+    /// Computed accesses.
+    pub(in crate::codegen) computed: bool,
+}
+
+/// The same, with less.
 pub(in crate::codegen) fn program_with(
     random: &mut Random,
     words: usize,
     fold: Option<Fold>,
     limit: usize,
-    all: bool,
+    draw: Draw,
 ) -> Drawn {
     let outer = shape(random, limit);
     let reduced = match fold {
@@ -242,12 +276,12 @@ pub(in crate::codegen) fn program_with(
         Some(_) => shape(random, (2 * limit / outer.iter().product::<usize>().max(1)).max(1)),
     };
     let sizes: Vec<usize> = outer.iter().chain(&reduced).copied().collect();
-    let mut writer = Writer { emit: Emit::new(), values: Vec::new(), divide: all };
+    let mut writer = Writer { emit: Emit::new(), values: Vec::new(), divide: draw.divide };
     let (mut loads, mut operands) = (Vec::new(), Vec::new());
     for slot in 0..random.below(5) {
         let dtype = random.pick(&DType::ALL);
         let (access, length) =
-            if all && random.chance(3) { computed(random, &sizes, dtype) } else { strided(random, &sizes) };
+            if draw.computed && random.chance(3) { computed(random, &sizes, dtype) } else { strided(random, &sizes) };
         loads.push(Load { dtype, access });
         operands.push((0..length).map(|_| random.value(dtype)).collect());
         let val = writer.emit.load(slot, dtype);
@@ -273,7 +307,21 @@ pub(in crate::codegen) fn program_with(
     };
     let result = writer.of_lane(random, Lane::of(stored));
     let store = store(random, &outer);
-    (LoopProgram { outer, store, reduced, loads, words: writer.emit.finish(), result, fold, stored }, operands, told)
+    (
+        LoopProgram {
+            outer,
+            store,
+            reduced,
+            loads,
+            indices: vec![],
+            words: writer.emit.finish(),
+            result,
+            fold,
+            stored,
+        },
+        operands,
+        told,
+    )
 }
 
 #[test]
@@ -301,7 +349,17 @@ fn transposes_of_every_edge_agree_with_the_evaluator() {
         let loads = vec![Load { dtype, access }];
         let (outer, words) = (sizes.to_vec(), emit.finish());
         let store = dense(&outer);
-        let program = LoopProgram { outer, store, reduced: vec![], loads, words, result, fold: None, stored: dtype };
+        let program = LoopProgram {
+            outer,
+            store,
+            reduced: vec![],
+            loads,
+            indices: vec![],
+            words,
+            result,
+            fold: None,
+            stored: dtype,
+        };
         check(&program, &[values]);
     }
 }

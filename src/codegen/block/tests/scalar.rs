@@ -322,10 +322,32 @@ impl Element<'_> {
         }
         let (word, lane) = self.program.words[at];
         let value = match word {
-            Word::Load { slot, .. } => self.load(slot.into()),
+            Word::Load { slot, .. } => self.load(slot.into(), 0),
             Word::Const { lane, bits } => Scalar::constant(lane, bits),
             Word::Scalar(slot) => Scalar::constant(lane, self.told.scalars[usize::from(slot)]),
             Word::Position => I64(self.position as i64),
+            Word::Place { index, size, from_end } => match self.value(index)? {
+                I64(at) => {
+                    let at = if at < 0 && from_end { at.wrapping_add(i64::from(size)) } else { at };
+                    if !(0..i64::from(size)).contains(&at) {
+                        return Err(Fault::OutOfRange);
+                    }
+                    I64(at)
+                }
+                other => panic!("an index of {other:?}"),
+            },
+            Word::Gather { slot, at, .. } => match self.value(at)? {
+                I64(at) => self.load(slot.into(), at),
+                other => panic!("a place of {other:?}"),
+            },
+            Word::Index(which) => {
+                let mut index = self.index.clone();
+                if !self.program.outer.is_empty() {
+                    index[0] += self.told.origin;
+                }
+                let value = self.program.indices[usize::from(which)].eval(&index);
+                if lane == Lane::Mask { Mask(value != 0) } else { I64(value) }
+            }
             Word::Unary(word, x) => unary(word, self.value(x)?, lane),
             Word::Binary(word, a, b) => binary(word, self.value(a)?, self.value(b)?)?,
             Word::Compare(word, a, b) => Mask(compare(word, self.value(a)?, self.value(b)?)),
@@ -361,7 +383,7 @@ impl Element<'_> {
         Ok(value)
     }
 
-    fn load(&self, slot: usize) -> Scalar {
+    fn load(&self, slot: usize, behind: i64) -> Scalar {
         let position = match &self.program.loads[slot].access {
             Access::Strided { offset, strides } => {
                 offset + self.index.iter().zip(strides).map(|(&index, stride)| index as i64 * stride).sum::<i64>()
@@ -379,7 +401,7 @@ impl Element<'_> {
                 position.eval(&index)
             }
         };
-        Scalar::of(self.operands[slot][position as usize])
+        Scalar::of(self.operands[slot][(position + behind) as usize])
     }
 }
 

@@ -36,6 +36,7 @@ pub(in crate::codegen) fn map(
         store: vec![1],
         reduced: vec![],
         loads: loads.iter().map(load).collect(),
+        indices: vec![],
         words: emit.finish(),
         result,
         fold: None,

@@ -4,8 +4,10 @@ use super::super::memory::Pages;
 use super::encoding::disassemble;
 use super::{check_told, kernels};
 use crate::codegen::block::tests::Random;
-use crate::codegen::block::tests::random::program_with;
-use crate::lower::program::Fold;
+use crate::codegen::block::tests::random::{Draw, program_with};
+use crate::lower::program::{Access, Fold};
+
+const PLAIN: Draw = Draw { divide: false, computed: false };
 
 /// How many programs are drawn; `ZITHER_FUZZ=100` asks for a hundred times as many.
 fn seeds(usual: u64) -> std::ops::Range<u64> {
@@ -19,7 +21,7 @@ fn random_programs_agree_with_the_evaluator() {
     for seed in seeds(1500) {
         let mut random = Random::new(1_000_000_000 + seed);
         let words = random.below(12);
-        let (program, operands, told) = program_with(&mut random, words, None, 1500, false);
+        let (program, operands, told) = program_with(&mut random, words, None, 1500, PLAIN);
         served += usize::from(check_told(&program, &operands, &told));
     }
     assert!(served > 1400, "{served} were served");
@@ -32,10 +34,26 @@ fn random_folds_agree_with_the_evaluator() {
         let mut random = Random::new(2_000_000_000 + seed);
         let fold = random.pick(&[Fold::Sum, Fold::Prod, Fold::Max, Fold::Min]);
         let words = random.below(6);
-        let (program, operands, told) = program_with(&mut random, words, Some(fold), 3000, false);
+        let (program, operands, told) = program_with(&mut random, words, Some(fold), 3000, PLAIN);
         served += usize::from(check_told(&program, &operands, &told));
     }
     assert!(served > 150, "{served} were served");
+}
+
+#[test]
+fn random_guarded_programs_agree_with_the_evaluator() {
+    let (mut maps, mut folds) = (0, 0);
+    for seed in seeds(2000) {
+        let mut random = Random::new(6_000_000_000 + seed);
+        let fold = random.pick(&[None, Some(Fold::Sum), Some(Fold::Max)]);
+        let words = random.below(6);
+        let draw = Draw { divide: false, computed: true };
+        let (program, operands, told) = program_with(&mut random, words, fold, 6000, draw);
+        let computed = program.loads.iter().any(|load| matches!(load.access, Access::Computed { .. }));
+        let served = check_told(&program, &operands, &told) && computed;
+        *(if fold.is_some() { &mut folds } else { &mut maps }) += usize::from(served);
+    }
+    assert!(maps > 60 && folds > 80, "{maps} and {folds} were served");
 }
 
 #[test]
@@ -44,13 +62,13 @@ fn long_programs_spill_without_harm() {
     for seed in seeds(80) {
         let mut random = Random::new(3_000_000_000 + seed);
         let words = 100 + random.below(500);
-        let (program, operands, told) = program_with(&mut random, words, None, 200, false);
+        let (program, operands, told) = program_with(&mut random, words, None, 200, PLAIN);
         maps += usize::from(check_told(&program, &operands, &told));
     }
     for seed in seeds(120) {
         let mut random = Random::new(4_000_000_000 + seed);
         let words = 100 + random.below(300);
-        let (program, operands, told) = program_with(&mut random, words, Some(Fold::Max), 300, false);
+        let (program, operands, told) = program_with(&mut random, words, Some(Fold::Max), 300, PLAIN);
         folds += usize::from(check_told(&program, &operands, &told));
     }
     assert!(maps > 50 && folds > 10, "{maps} and {folds} were served");
@@ -62,7 +80,7 @@ fn all_code_of_kernels_decodes() {
         let mut random = Random::new(5_000_000_000 + seed);
         let fold = random.pick(&[None, Some(Fold::Sum), Some(Fold::Min)]);
         let words = random.below(60);
-        let (program, ..) = program_with(&mut random, words, fold, 3000, false);
+        let (program, ..) = program_with(&mut random, words, fold, 3000, PLAIN);
         for kernel in kernels(&program) {
             let lines = disassemble(&kernel.code);
             assert!(lines.iter().any(|line| line == "ret"));

@@ -45,6 +45,7 @@ fn program(
         store: dense(sizes),
         reduced: vec![],
         loads: loads.iter().map(load).collect(),
+        indices: vec![],
         words: emit.finish(),
         result,
         fold: None,

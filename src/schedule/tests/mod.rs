@@ -1,5 +1,7 @@
 //! What shares a kernel, and that it was decided when the op was called.
 
+mod counts;
+
 use super::*;
 use crate::dtype::{DType, Literal};
 use crate::graph::{Movement, Op, ReduceKind};
@@ -33,8 +35,11 @@ fn words(kernel: &MapReduce) -> Vec<String> {
     let word = |step: &Step| match step {
         Step::Load { slot, dtype } => format!("load {slot} {dtype}"),
         Step::Const(literal) => format!("const {literal}"),
+        Step::Place { index, size, .. } => format!("place [{index}] {size}"),
+        Step::Gather { slot, dtype, at } => format!("gather {slot} {dtype} [{at}]"),
         Step::Scalar { slot, dtype } => format!("scalar {slot} {dtype}"),
-        Step::Position => "position".to_string(),
+        Step::Index { value, dtype: DType::Bool } => format!("where {value}"),
+        Step::Index { value, .. } => format!("index {value}"),
         Step::Rand { word, .. } => format!("rand {word}"),
         Step::Map { primitive, operands, .. } => format!("{} {:?}", primitive.name, operands.as_slice()),
         Step::Cast { from, to, operand } => format!("cast {from} {to} [{operand}]"),

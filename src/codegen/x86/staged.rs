@@ -1,0 +1,277 @@
+//! Operands that kernels cannot read as they are: guarded ones, and those at positions that must be computed.
+//!
+//! What a kernel is about to read of such an operand is first put into scratch, side by side, piece by piece of a row
+//! ([`super::pieces`]): a run of the operand, or as many times a guard's default. To the kernel, that is any dense operand. What no
+//! guard lets through is never looked at.
+
+use super::call::Call;
+use super::pieces::{Interval, Line};
+use crate::codegen;
+use crate::lower::program::{Access, Guard, LoopProgram};
+use crate::shape::Expr;
+use smallvec::SmallVec;
+use std::slice;
+
+/// The most elements of an operand that are in scratch at a time: they stay in the cache.
+pub(super) const MOST: usize = 4096;
+/// The bytes of scratch for one operand, with a line between them.
+const ROOM: usize = MOST * 8 + 64;
+/// Along shorter axes there is little to be gained over the interpreter, whose blocks reach over many of them.
+const SHORTEST: usize = 8;
+
+/// An index over all axes of a program; the first outer one counts from the origin.
+type Index = SmallVec<[i64; 8]>;
+
+/// One such operand.
+struct Staged {
+    slot: usize,
+    /// The bytes of an element.
+    size: usize,
+    access: Way,
+}
+
+/// How elements are found.
+enum Way {
+    /// In one run of a row, with one default around it.
+    Interval(Interval, u64),
+    /// Anywhere, where some conditions hold; each has an element for where it fails.
+    Pieces { position: Line, guards: Vec<(Line, u64)> },
+}
+
+impl Way {
+    fn of(position: &Expr, guards: &[Guard], rank: usize) -> Way {
+        let default = guards.first().map_or(0, |guard| guard.default.bits());
+        if guards.iter().all(|guard| guard.default.bits() == default) {
+            let conditions = guards.iter().map(|guard| &guard.condition);
+            if let Some(interval) = Interval::of(position, conditions, rank) {
+                return Way::Interval(interval, default);
+            }
+        }
+        let guard = |guard: &Guard| (Line::of(&guard.condition, rank), guard.default.bits());
+        Way::Pieces { position: Line::of(position, rank), guards: guards.iter().map(guard).collect() }
+    }
+}
+
+/// All such operands of a program.
+pub(super) struct Stages {
+    list: Vec<Staged>,
+    /// All axes of the program, and how many of them are outer ones.
+    sizes: Vec<usize>,
+    outer: usize,
+    /// Axes from this one on stand still while lanes move.
+    walked: usize,
+}
+
+impl Stages {
+    /// The operands at the given slots; lanes walk the first `walked` axes. `None` if the interpreter serves them better.
+    pub(super) fn new(program: &LoopProgram, slots: &[usize], walked: usize) -> Option<Stages> {
+        let sizes: Vec<usize> = program.outer.iter().chain(&program.reduced).copied().collect();
+        let list = slots.iter().map(|&slot| {
+            let load = &program.loads[slot];
+            let Access::Computed { position, guards } = &load.access else { unreachable!("it is not strided") };
+            Staged { slot, size: load.dtype.size(), access: Way::of(position, guards, sizes.len()) }
+        });
+        let list: Vec<Staged> = list.collect();
+        let inner = sizes[..walked].iter().rev().find(|&&size| size > 1).copied().unwrap_or(1);
+        let stages = Stages { list, outer: program.outer.len(), sizes, walked };
+        (stages.is_empty() || inner >= SHORTEST).then_some(stages)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The bytes of scratch that are needed.
+    pub(super) fn bytes(&self) -> usize {
+        self.list.len() * ROOM
+    }
+
+    /// How many rows of so many elements may be asked for at once.
+    pub(super) fn rows(&self, length: usize) -> usize {
+        if self.is_empty() { usize::MAX } else { (MOST / length.max(1)).max(1) }
+    }
+
+    /// The scratch of an operand, if it is one of these.
+    pub(super) fn scratch(&self, scratch: *mut u8, slot: usize) -> Option<*mut u8> {
+        let at = self.list.iter().position(|staged| staged.slot == slot)?;
+        Some(scratch.wrapping_add(at * ROOM))
+    }
+
+    /// Brings in rows of `length` elements, of which the first begins at element `first` of the walk and the others `step` elements
+    /// after each other; tells the kernel.
+    ///
+    /// # Safety
+    /// The elements are of the program's index space, for which the caller of [`codegen::Compiled::run`] vouches; no more rows
+    /// than [`Stages::rows`]; there is scratch as asked for.
+    pub(super) unsafe fn bring_rows(
+        &self,
+        on: &codegen::Call<'_>,
+        call: &mut Call<'_>,
+        scratch: *mut u8,
+        [first, step]: [usize; 2],
+        [rows, length]: [usize; 2],
+    ) {
+        for (at, staged) in self.list.iter().enumerate() {
+            let to = scratch.wrapping_add(at * ROOM);
+            let row = length * staged.size;
+            // Rows that follow each other are one.
+            let (times, together) = if step == length { (1, rows * length) } else { (rows, length) };
+            for time in 0..times {
+                let mut index = self.index(on, first + time * step, 0);
+                // SAFETY: the caller's promise.
+                unsafe { self.fill(staged, on, &mut index, together, to.wrapping_add(time * row)) };
+            }
+            call.pointer(staged.slot, to.addr() as i64);
+            call.step(staged.slot, row as i64);
+        }
+    }
+
+    /// Brings in the `n` elements from `start` on for each of some steps, one after the other.
+    ///
+    /// # Safety
+    /// As for [`Stages::bring_rows`]; `n` times the steps is no more than [`MOST`].
+    pub(super) unsafe fn bring_steps(
+        &self,
+        on: &codegen::Call<'_>,
+        scratch: *mut u8,
+        [start, n]: [usize; 2],
+        steps: std::ops::Range<usize>,
+    ) {
+        for (at, staged) in self.list.iter().enumerate() {
+            for (k, step) in steps.clone().enumerate() {
+                let mut index = self.index(on, start, step);
+                let to = scratch.wrapping_add(at * ROOM + k * n * staged.size);
+                // SAFETY: the caller's promise.
+                unsafe { self.fill(staged, on, &mut index, n, to) };
+            }
+        }
+    }
+
+    /// The index of an element of the walk at a step.
+    fn index(&self, on: &codegen::Call<'_>, element: usize, step: usize) -> Index {
+        let mut index = Index::from_elem(0, self.sizes.len());
+        let mut rest = step;
+        for axis in (self.walked..self.sizes.len()).rev() {
+            index[axis] = (rest % self.sizes[axis]) as i64;
+            rest /= self.sizes[axis];
+        }
+        rest = element;
+        for axis in (0..self.walked).rev() {
+            index[axis] = if axis == 0 { rest } else { rest % self.sizes[axis] } as i64;
+            rest /= self.sizes[axis];
+        }
+        if self.outer > 0 {
+            index[0] += on.origin as i64;
+        }
+        index
+    }
+
+    /// Writes the elements from an index on side by side.
+    ///
+    /// # Safety
+    /// `to` has room for them; the rest is as for [`Stages::bring_rows`].
+    unsafe fn fill(&self, staged: &Staged, on: &codegen::Call<'_>, index: &mut Index, count: usize, to: *mut u8) {
+        let along = (0..self.walked).rev().find(|&axis| self.sizes[axis] > 1).unwrap_or(0);
+        let first = |axis: usize| if axis == 0 && self.outer > 0 { on.origin as i64 } else { 0 };
+        let base = on.loads[staged.slot];
+        let mut done = 0;
+        while done < count {
+            let size = self.sizes.get(along).copied().unwrap_or(1);
+            let room = (first(along) + size as i64 - index.get(along).copied().unwrap_or(0)) as usize;
+            let most = room.min(count - done);
+            // SAFETY: the caller's promise.
+            let length = unsafe { staged.piece(base, index, along, most, to.wrapping_add(done * staged.size)) };
+            done += length;
+            if length < room {
+                index[along] += length as i64;
+                continue;
+            }
+            // The next index of the axes outside.
+            for axis in (0..=along).rev() {
+                index[axis] += if axis == along { length as i64 } else { 1 };
+                if axis == 0 || index[axis] < first(axis) + self.sizes[axis] as i64 {
+                    break;
+                }
+                index[axis] = first(axis);
+            }
+        }
+    }
+}
+
+impl Staged {
+    /// Writes the elements of one piece, at most so many; how many it had.
+    ///
+    /// # Safety
+    /// `to` has room for them, and what guards let through can be read.
+    unsafe fn piece(&self, base: *const u8, index: &[i64], along: usize, most: usize, to: *mut u8) -> usize {
+        let (position, guards) = match &self.access {
+            Way::Pieces { position, guards } => (position, guards),
+            Way::Interval(interval, default) => {
+                let inside = interval.inside(index, along, most);
+                // SAFETY: the caller's promise; low bytes come first on this machine.
+                unsafe {
+                    self.copy((default as *const u64).cast(), 0, inside.start, to);
+                    if !inside.is_empty() {
+                        let (position, slope) = interval.position.at(index, along);
+                        let first = position + inside.start as i64 * slope;
+                        let from = base.offset(first as isize * self.size as isize);
+                        self.copy(from, slope as isize, inside.len(), to.add(inside.start * self.size));
+                    }
+                    let rest = to.add(inside.end * self.size);
+                    self.copy((default as *const u64).cast(), 0, most - inside.end, rest);
+                }
+                return most;
+            }
+        };
+        let mut length = most;
+        for (condition, default) in guards {
+            let truth = condition.piece(index, along, length).truth();
+            length = truth.length;
+            if truth.value == 0 {
+                // SAFETY: the caller's promise; low bytes come first on this machine.
+                unsafe { self.copy((default as *const u64).cast(), 0, length, to) };
+                return length;
+            }
+        }
+        let position = position.piece(index, along, length);
+        // SAFETY: the caller's promise: all guards have let the piece through.
+        unsafe {
+            let from = base.offset(position.value as isize * self.size as isize);
+            self.copy(from, position.slope as isize, position.length, to);
+        }
+        position.length
+    }
+
+    /// Copies elements that lie `stride` apart.
+    ///
+    /// # Safety
+    /// They can be read, and `to` has room for them.
+    unsafe fn copy(&self, from: *const u8, stride: isize, count: usize, to: *mut u8) {
+        // SAFETY: the caller's promise; operands are aligned for their elements, and so are defaults and scratch.
+        unsafe {
+            match self.size {
+                1 => copy::<u8>(from.cast(), stride, count, to.cast()),
+                2 => copy::<u16>(from.cast(), stride, count, to.cast()),
+                4 => copy::<u32>(from.cast(), stride, count, to.cast()),
+                _ => copy::<u64>(from.cast(), stride, count, to.cast()),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// `count` elements that lie `stride` apart can be read, and `to` has room for as many elsewhere.
+unsafe fn copy<T: Copy>(from: *const T, stride: isize, count: usize, to: *mut T) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match stride {
+            1 => to.copy_from_nonoverlapping(from, count),
+            0 => slice::from_raw_parts_mut(to, count).fill(*from),
+            _ => {
+                for k in 0..count {
+                    to.add(k).write(*from.offset(k as isize * stride));
+                }
+            }
+        }
+    }
+}

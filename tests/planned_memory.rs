@@ -1,0 +1,103 @@
+//! A plan knows the most memory it will take, and what is not to be had is an error.
+//!
+//! Bytes are counted in this process, so the tests that count them take turns.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use zither::{Dim1, Dim2, ErrorKind, Result, Tensor, memory, realize_all};
+
+/// Counts the bytes of buffers: they are the blocks on cache lines.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: everything is handed to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.align() >= 64 {
+            let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
+            PEAK.fetch_max(live, Relaxed);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        if layout.align() >= 64 {
+            LIVE.fetch_sub(layout.size(), Relaxed);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Checks that running what `make` makes takes as much as its plan says.
+fn check(name: &str, make: impl Fn() -> Tensor<f32, Dim2>) -> Result<()> {
+    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    make().realize()?; // what threads keep for themselves is there from now on
+    let wanted = make();
+    let planned = wanted.explain().peak_bytes;
+    memory::trim();
+    let before = LIVE.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    wanted.realize()?;
+    assert_eq!(PEAK.load(Relaxed) - before, planned, "{name}: measured, and planned");
+    Ok(())
+}
+
+#[test]
+fn a_planned_peak_is_what_is_measured() -> Result<()> {
+    let x = Tensor::<f32, Dim2>::rand([500, 300]).realize()?;
+    let y = Tensor::<f32, Dim2>::rand([300, 500]).realize()?;
+    check("one kernel", || (&x * 2.0 + 1.0).exp())?;
+    check("rows with scratch", || x.softmax(1))?;
+    check("a product and what follows", || x.matmul(&y).relu())?;
+    check("a long sum in parts", || (&x - x.sum_all()).exp())?;
+    check("values that live at different times", || {
+        let mut z = x.clone();
+        for _ in 0..6 {
+            z = z.matmul(&y).matmul(&x) * 1e-4;
+        }
+        z
+    })?;
+    check("nothing", || x.clone())
+}
+
+#[test]
+fn what_lies_between_shares_memory() -> Result<()> {
+    let x = Tensor::<f32, Dim2>::rand([256, 256]).realize()?;
+    let chain = |steps: usize| (0..steps).fold(x.clone(), |z, _| z.matmul(&x) * 1e-2);
+    // However long the chain, there are never more than two of its links at a time, and the result.
+    let bytes = 256 * 256 * 4;
+    for steps in [3, 10, 30] {
+        let peak = chain(steps).explain().peak_bytes;
+        assert!(peak < 4 * bytes, "{steps} steps take {peak} bytes");
+    }
+    Ok(())
+}
+
+#[test]
+fn no_memory_is_an_error_and_life_goes_on() -> Result<()> {
+    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let before = memory::stats().live_bytes;
+    let row = Tensor::<f32, Dim1>::ones([1 << 23]).realize()?;
+    let huge = row.reshape([1 << 23, 1]) + &row; // 256 TiB
+    let error = huge.realize().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Memory);
+    assert!(error.to_string().contains("281474976710656 bytes"), "{error}");
+    // Also as one of several results, and as something on the way.
+    let small = &row * 2.0;
+    assert!(realize_all(&[&small.to_dynamic(), &huge.to_dynamic()]).is_err());
+    assert!(huge.exp().t().contiguous().realize().is_err());
+    assert_eq!(small.sum_all().item()?, (1 << 24) as f32);
+    drop((huge, small, row));
+    assert_eq!(memory::stats().live_bytes, before, "nothing is left behind");
+    Ok(())
+}

@@ -33,10 +33,9 @@ pub(crate) fn gelu(x: &Node) -> Result<Node> {
 pub(crate) fn gelu_tanh(x: &Node) -> Result<Node> {
     Dtypes::Float.check("gelu_tanh", x)?;
     let root = FRAC_2_SQRT_PI * FRAC_1_SQRT_2; // √(2/π)
-    let cube = &(x * x) * x;
-    let inner = &(x + &(&cube * 0.044715)) * root;
     // ½(1 + tanh z) is sigmoid(2z), which keeps its digits where tanh z is near -1.
-    Ok(x * &Node::map(&ops::SIGMOID, &[&(&inner * 2.0)])?)
+    let slope = Node::map(&ops::MUL_ADD, &[&(x * x), &x.fill(2.0 * root * 0.044715), &x.fill(2.0 * root)])?;
+    Ok(x * &Node::map(&ops::SIGMOID, &[&(x * &slope)])?)
 }
 
 /// `ln(1 + exp(x))`; above 20, where the two are the same to nine digits, `x` itself, as in PyTorch.

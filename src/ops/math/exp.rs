@@ -102,6 +102,20 @@ pub(super) fn exp_within(e: &mut Emit, x: Val) -> Val {
     exp_times_power_of_two(e, x, 0)
 }
 
+/// Two factors of e to the power `x`, for `x ≤ 0` from where their product rounds to 0.
+///
+/// The first is lifted so that it is never a denormal; the second takes that away again.
+pub(super) fn exp_not_above_zero(e: &mut Emit, x: Val) -> (Val, Val) {
+    let lift = by_lane(x.lane, 24, 55);
+    let (sum, r) = reduce(e, x, exponent_bias(x.lane) + lift);
+    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
+    let one = e.float(x.lane, 1.0);
+    let power = e.add(tail, one);
+    let scale = power_of_two(e, sum);
+    let lifted = e.mul(power, scale);
+    (lifted, e.float(x.lane, 2f64.powi(-lift as i32)))
+}
+
 /// Half of e to the power `x`, which overflows a little later.
 pub(super) fn half_exp_within(e: &mut Emit, x: Val) -> Val {
     exp_times_power_of_two(e, x, -1)

@@ -1,7 +1,7 @@
 //! The hyperbolic functions, and the logistic sigmoid, which is `tanh` shifted.
 
-use super::exp::{exp_within, expm1_not_above_zero, half_exp_within};
-use super::{at_least, at_most, by_lane, copy_sign, polynomial};
+use super::exp::{exp_not_above_zero, expm1_not_above_zero, half_exp_within};
+use super::{at_least, at_most, by_lane, copy_sign, polynomial, sign_mask};
 use crate::ops::vector::{Emit, Val};
 
 /// `(sinh x - x) / x³` in `z = x²` on |x| ≤ 1. Degree 3 for f32, error 2^-27.5.
@@ -63,12 +63,14 @@ pub(crate) fn tanh(e: &mut Emit, x: Val) -> Val {
 
 /// `1 / (1 + e^-x)`: with `t = e^-|x|`, that is `1 / (1 + t)` above 0 and `t / (1 + t)` below, so the tail keeps every bit.
 pub(crate) fn sigmoid(e: &mut Emit, x: Val) -> Val {
-    let size = e.abs(x);
-    let down = e.neg(size);
+    let (bits, sign) = (e.bits(x), sign_mask(e, x.lane));
+    let down = e.or(bits, sign);
+    let down = e.from_bits(down); // -|x|
     let down = at_least(e, down, by_lane(x.lane, -104.0, -746.0));
-    let t = exp_within(e, down);
+    let (lifted, lower) = exp_not_above_zero(e, down);
+    let t = e.mul(lifted, lower);
     let one = e.float(x.lane, 1.0);
-    let sum = e.add(t, one);
+    let sum = e.fma(lifted, lower, one);
     let zero = e.float(x.lane, 0.0);
     let below = e.lt(x, zero);
     let top = e.select(below, t, one);

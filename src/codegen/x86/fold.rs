@@ -27,10 +27,12 @@ const ACROSS_BYTES: usize = 1 << 14;
 /// read in its own order.
 const SHORT_BYTES: usize = 1 << 12;
 const FAR_BYTES: usize = 1 << 21;
-/// Shorter rows are the interpreter's: it folds several at a time.
-const SHORTEST_ROW: usize = 32;
+/// Shorter rows are the interpreter's, which folds several at a time, unless they are few.
+/// (A row shorter than the accumulators leaves some of them at the identity, which changes no bit of the others.)
+const SHORTEST_ROW: usize = 8;
+const FEW_ROWS: usize = 16;
 /// So are shorter runs of outputs.
-const SHORTEST_RUN: usize = 16;
+const SHORTEST_RUN: usize = 4;
 
 /// A program that folds.
 pub(super) struct Fold {
@@ -87,7 +89,7 @@ impl Fold {
         let stages = Stages::new(&written, &staged, walked)?;
         let (walk, kernels) = match split.order {
             Order::Along => {
-                if reduced.sizes.len() > 1 || split.elements < SHORTEST_ROW {
+                if reduced.sizes.len() > 1 || split.elements < SHORTEST_ROW && split.outputs > FEW_ROWS {
                     return None;
                 }
                 let walk = outputs.then(&reduced);
@@ -293,7 +295,9 @@ impl Fold {
                 on,
                 room,
             });
-            calls.iter_mut().for_each(Steps::begin);
+            // Several steps at once are not always to be had.
+            let first = usize::from(self.reduced.inner().min(self.split.elements) < kernels[0].1);
+            calls[first..].iter_mut().for_each(Steps::begin);
             while start < part.outputs.end {
                 let n = block.min(part.outputs.end - start).min(run - start % run);
                 for leaf in part.leaves.clone() {
@@ -381,40 +385,37 @@ impl Steps<'_> {
         strides[strides.len() - 1] * self.fold.bases.size(operand)
     }
 
-    /// Calls `each(pointer, operand, step)` for all pointers of operands.
-    fn pointers(&self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
-        let counts = self.reads.iter().map(|read| if read.stepped { self.steps } else { 1 });
-        let list: SmallVec<[(usize, usize); 16]> =
-            counts.enumerate().flat_map(|(operand, count)| (0..count).map(move |step| (operand, step))).collect();
-        list.into_iter().enumerate().map(|(pointer, (operand, step))| (pointer, operand, step))
-    }
-
     /// Tells the kernel what stays the same.
     fn begin(&mut self) {
         self.call.scalars(self.on.scalars);
-        let mut accumulators = 0;
-        for (pointer, operand, _) in self.pointers() {
+        let mut pointer = 0;
+        for (operand, read) in self.reads.iter().enumerate() {
             let bytes = self.step_bytes(operand) * self.steps as i64;
-            self.call.step(pointer, bytes);
-            accumulators = pointer + 1;
+            for _ in 0..if read.stepped { self.steps } else { 1 } {
+                self.call.step(pointer, bytes);
+                pointer += 1;
+            }
         }
-        self.call.step(accumulators, 0);
+        self.call.step(pointer, 0);
+        self.call.position(0, 0);
     }
 
     /// # Safety
     /// As for [`Call::run`]: so many steps from these positions on can be read, and the accumulators have `n` lanes.
     unsafe fn run(&mut self, positions: &[i64], rows: usize, n: usize, accumulators: *mut u8) {
-        let mut last = 0;
-        for (pointer, operand, step) in self.pointers() {
-            let (first, step_bytes) = match self.fold.stages.scratch(self.room, operand) {
+        let mut pointer = 0;
+        for (operand, read) in self.reads.iter().enumerate() {
+            let (mut address, step_bytes) = match self.fold.stages.scratch(self.room, operand) {
                 Some(scratch) => (scratch.addr() as i64, n as i64 * self.fold.bases.size(operand)),
                 None => (self.fold.bases.address(self.on, operand, positions[operand]), self.step_bytes(operand)),
             };
-            self.call.pointer(pointer, first + step as i64 * step_bytes);
-            last = pointer + 1;
+            for _ in 0..if read.stepped { self.steps } else { 1 } {
+                self.call.pointer(pointer, address);
+                address += step_bytes;
+                pointer += 1;
+            }
         }
-        self.call.pointer(last, accumulators.addr() as i64);
-        self.call.position(0, 0);
+        self.call.pointer(pointer, accumulators.addr() as i64);
         // SAFETY: the caller's promise.
         unsafe { self.call.run(rows, n) }
     }

@@ -13,7 +13,7 @@
 
 use std::error::Error;
 use std::io::Read;
-use zither::{BroadcastWith, Dim1, Dim2, Dimension, DynTensor, Gradients, Matrix, Tensor, Var, Vector};
+use zither::{Dim1, Dim2, Dimension, DynTensor, Gradients, Matrix, Tensor, Var, Vector};
 use zither::{manual_seed, no_grad, realize_all};
 
 const DIGITS: &[u8] = include_bytes!("data/digits.csv.gz");
@@ -135,7 +135,7 @@ struct Parameter<D: Dimension> {
 }
 
 // The bound says that two tensors of rank `D` make one of rank `D`.
-impl<D: Dimension + BroadcastWith<D, Output = D>> Parameter<D> {
+impl<D: Dimension> Parameter<D> {
     fn new(start: Tensor<f32, D>) -> Parameter<D> {
         Parameter { velocity: start.zeros_like(), value: Var::new(start) }
     }

@@ -109,6 +109,24 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
+/// Tells in an error which line of the user's asked for a tensor that could not be made.
+pub(crate) trait MadeHere {
+    /// Adds "tensor made at" with the caller's line to an error.
+    #[track_caller]
+    fn made_here(self) -> Self;
+}
+
+impl<T> MadeHere for Result<T> {
+    #[track_caller]
+    #[inline]
+    fn made_here(self) -> Result<T> {
+        match self {
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.made_at("tensor", Location::caller())),
+        }
+    }
+}
+
 /// Turns a `Result` into a value, or panics at the user's line with the error's text.
 pub(crate) trait OrRaise<T> {
     /// The value, or a panic reported at the caller.

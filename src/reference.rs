@@ -99,7 +99,7 @@ fn waver(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>,
     for (value, (a, b)) in result.iter_mut().zip(pairs) {
         let (a, b) = (a.to_f64(), b.to_f64());
         if (a - b).abs() <= room * a.abs().max(b.abs()) {
-            *value = Literal::Bool(noise.way % 2 == 0);
+            *value = Literal::Bool(noise.way.is_multiple_of(2));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
-use zither::{Dim1, DynTensor, Error, ErrorKind, Result, Step, Tensor, Window, grad, no_grad};
+use zither::{DType, Dim1, DynTensor, Error, ErrorKind, Literal, Result, Step, Tensor, Window, grad, no_grad};
 
 /// "file:line" in this file.
 fn at(line: u32) -> String {
@@ -180,9 +180,10 @@ fn sizes_no_memory_can_hold() {
         format!("{op}: shape [1099511627776, 1099511627776] of f32 has more elements than memory can address")
     };
     let huge = [1usize << 40, 1 << 40];
-    check(&failure(Tensor::<f32, _>::try_zeros(huge)), ErrorKind::Memory, &text("zeros"));
-    check(&failure(Tensor::<f32, _>::try_full(huge, 1.0)), ErrorKind::Memory, &text("full"));
-    check(&failure(Tensor::<f32, _>::try_input("x", huge)), ErrorKind::Memory, &text("input"));
+    let made = |op: &str, line: u32| format!("{}\n  tensor made at {}", text(op), at(line));
+    check(&failure(Tensor::<f32, _>::try_zeros(huge)), ErrorKind::Memory, &made("zeros", line!()));
+    check(&failure(Tensor::<f32, _>::try_full(huge, 1.0)), ErrorKind::Memory, &made("full", line!()));
+    check(&failure(Tensor::<f32, _>::try_input("x", huge)), ErrorKind::Memory, &made("input", line!()));
     let row = Tensor::new([[1.0f32]]);
     check(&failure(row.try_broadcast_as(huge)), ErrorKind::Memory, &text("broadcast_as"));
 }
@@ -273,4 +274,36 @@ fn panicking_twins_report_the_users_line_with_the_text_of_the_error() {
     let (text, file, line) = panic_of(|| &index / 2.0);
     assert_eq!((file.as_str(), line), (file!(), line!() - 1));
     assert!(text.starts_with("div: i64 does not take the float 2: write a whole number, or cast the tensor"), "{text}");
+}
+
+#[test]
+fn tensors_that_cannot_be_made_name_the_line_that_asked() {
+    const HUGE: usize = 1 << 40;
+    let check = |(error, line): (Error, u32), kind: ErrorKind, text: &str| {
+        check(&error, kind, &format!("{text}\n  tensor made at {}", at(line)));
+    };
+    let much = |op: &str, dtype: &str| {
+        format!("{op}: shape [1099511627776, 1099511627776] of {dtype} has more elements than memory can address")
+    };
+    check((failure(Tensor::<f32, _>::try_zeros([HUGE, HUGE])), line!()), ErrorKind::Memory, &much("zeros", "f32"));
+    check((failure(Tensor::<u8, _>::try_full([HUGE, HUGE], 3)), line!()), ErrorKind::Memory, &much("full", "u8"));
+    check((failure(Tensor::<f32, _>::try_rand([HUGE, HUGE])), line!()), ErrorKind::Memory, &much("rand", "f64"));
+    check((failure(Tensor::<i8, _>::try_input("x", [HUGE, HUGE])), line!()), ErrorKind::Memory, &much("input", "i8"));
+    let dynamic = (failure(DynTensor::try_ones(&[HUGE, HUGE], DType::F16)), line!());
+    check(dynamic, ErrorKind::Memory, &much("ones", "f16"));
+
+    let text = "from_data: 3 elements do not fill shape [2, 2], which has 4";
+    check((failure(Tensor::try_from_data(vec![1.0f32; 3], [2, 2])), line!()), ErrorKind::Shape, text);
+    check((failure(DynTensor::try_from_data(vec![1.0f32; 3], &[2, 2])), line!()), ErrorKind::Shape, text);
+    let text = "arange: no numbers from 0 to 3 by 0";
+    check((failure(Tensor::try_arange_step(0, 3, 0)), line!()), ErrorKind::Value, text);
+    let text = "randint: no whole numbers in 3..3";
+    check((failure(Tensor::<i32, _>::try_randint([2], 3, 3)), line!()), ErrorKind::Value, text);
+    let text = "bernoulli: 2 is not a probability: use 0 to 1";
+    check((failure(Tensor::try_bernoulli([2], 2.0)), line!()), ErrorKind::Value, text);
+    let text = "arange: f32, i64 and f32 are not one dtype of numbers";
+    let mixed = failure(DynTensor::try_arange(Literal::F32(0.0), Literal::I64(3)));
+    check((mixed, line!() - 1), ErrorKind::DType, text);
+    let text = "rand: i32 is not a float dtype (f16, bf16, f32, f64): cast the result instead";
+    check((failure(DynTensor::try_rand(&[2], DType::I32)), line!()), ErrorKind::DType, text);
 }

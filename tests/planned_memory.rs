@@ -3,8 +3,8 @@
 //! Bytes are counted in this process, so the tests that count them take turns.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use zither::{Dim1, Dim2, ErrorKind, Result, Tensor, memory, realize_all};
 
 /// Counts the bytes of buffers: they are the blocks on cache lines.
@@ -36,11 +36,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-static TURN: Mutex<()> = Mutex::new(());
+/// Held by the test whose turn it is.
+fn take_turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Checks that running what `make` makes takes as much as its plan says.
 fn check(name: &str, make: impl Fn() -> Tensor<f32, Dim2>) -> Result<()> {
-    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     make().realize()?; // what threads keep for themselves is there from now on
     let wanted = make();
     let planned = wanted.explain().peak_bytes;
@@ -54,6 +57,7 @@ fn check(name: &str, make: impl Fn() -> Tensor<f32, Dim2>) -> Result<()> {
 
 #[test]
 fn a_planned_peak_is_what_is_measured() -> Result<()> {
+    let _turn = take_turn();
     let x = Tensor::<f32, Dim2>::rand([500, 300]).realize()?;
     let y = Tensor::<f32, Dim2>::rand([300, 500]).realize()?;
     check("one kernel", || (&x * 2.0 + 1.0).exp())?;
@@ -72,6 +76,7 @@ fn a_planned_peak_is_what_is_measured() -> Result<()> {
 
 #[test]
 fn what_lies_between_shares_memory() -> Result<()> {
+    let _turn = take_turn();
     let x = Tensor::<f32, Dim2>::rand([256, 256]).realize()?;
     let chain = |steps: usize| (0..steps).fold(x.clone(), |z, _| z.matmul(&x) * 1e-2);
     // However long the chain, there are never more than two of its links at a time, and the result.
@@ -85,7 +90,7 @@ fn what_lies_between_shares_memory() -> Result<()> {
 
 #[test]
 fn no_memory_is_an_error_and_life_goes_on() -> Result<()> {
-    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _turn = take_turn();
     let before = memory::stats().live_bytes;
     let row = Tensor::<f32, Dim1>::ones([1 << 23]).realize()?;
     let huge = row.reshape([1 << 23, 1]) + &row; // 256 TiB

@@ -163,8 +163,9 @@ fn s3_110_111_112_113_realize_data_contiguous_from_data() -> Result<()> {
     let copy = (&x * 3.0).transpose(0, 1).contiguous();
     assert!(!copy.is_realized(), "contiguous() only makes a node");
     assert_eq!(copy.data()?, [3.0, 9.0, 6.0, 12.0]);
-    let error = Tensor::<f32, Dim2>::try_from_data(vec![1.0; 5], [2, 2]).unwrap_err();
-    assert_eq!(error.to_string(), "from_data: 5 elements do not fill shape [2, 2], which has 4");
+    let (error, line) = (Tensor::<f32, Dim2>::try_from_data(vec![1.0; 5], [2, 2]).unwrap_err(), line!());
+    let made = format!("tensor made at {}:{line}", file!());
+    assert_eq!(error.to_string(), format!("from_data: 5 elements do not fill shape [2, 2], which has 4\n  {made}"));
     Ok(())
 }
 

@@ -96,7 +96,10 @@ fn write(expression: &Expression, order: &[usize], sizes: &[usize]) -> (Vec<(Wor
                     e.index(indices.len() - 1, *dtype)
                 }
             }
-            Step::Rand { seed, stream, word, at } => random::write(&mut e, *seed, *stream, *word, values[*at]),
+            Step::Rand { slot, word, at } => {
+                let halves = std::array::from_fn(|half| e.scalar(slot + half, DType::U32));
+                random::write(&mut e, halves, *word, values[*at])
+            }
             Step::Map { primitive, dtype, operands } => {
                 let operands: smallvec::SmallVec<[Val; 3]> = operands.iter().map(|&name| values[name]).collect();
                 primitive.write(&mut e, *dtype, &operands)

@@ -21,22 +21,27 @@ pub(crate) fn philox(seed: u64, stream: u64, position: u64) -> [u32; 4] {
     counter
 }
 
-/// Writes word `word` of the generator at a position (`I64`): a `u32` in an `I32` lane.
-pub(crate) fn write(e: &mut Emit, seed: u64, stream: u64, word: u8, position: Val) -> Val {
+/// Seed and stream as words of 32 bits, low halves first: what [`write()`] is told.
+pub(crate) fn halves(seed: u64, stream: u64) -> [u32; 4] {
+    [seed as u32, (seed >> 32) as u32, stream as u32, (stream >> 32) as u32]
+}
+
+/// Writes word `word` of the generator at a position (`I64`): a `u32` in an `I32` lane. `halves` are those of seed and
+/// stream, in `I32` lanes.
+pub(crate) fn write(e: &mut Emit, halves: [Val; 4], word: u8, position: Val) -> Val {
     let low = e.convert(Unary::Truncate, position, Lane::I32);
     let high = e.shr(position, 32);
     let high = e.convert(Unary::Truncate, high, Lane::I32);
-    let constant = |e: &mut Emit, value: u32| e.int(Lane::I32, i64::from(value));
-    let mut counter = [low, high, constant(e, stream as u32), constant(e, (stream >> 32) as u32)];
-    let mut key = [seed as u32, (seed >> 32) as u32];
+    let mut counter = [low, high, halves[2], halves[3]];
+    let mut key = [halves[0], halves[1]];
+    let weyl = WEYL.map(|value| e.int(Lane::I32, i64::from(value)));
     for _ in 0..ROUNDS {
         let (a_high, a_low) = multiply(e, MULTIPLIER[0], counter[0]);
         let (b_high, b_low) = multiply(e, MULTIPLIER[1], counter[2]);
-        let (key_0, key_1) = (constant(e, key[0]), constant(e, key[1]));
         let first = e.xor(b_high, counter[1]);
         let third = e.xor(a_high, counter[3]);
-        counter = [e.xor(first, key_0), b_low, e.xor(third, key_1), a_low];
-        key = [key[0].wrapping_add(WEYL[0]), key[1].wrapping_add(WEYL[1])];
+        counter = [e.xor(first, key[0]), b_low, e.xor(third, key[1]), a_low];
+        key = [e.add(key[0], weyl[0]), e.add(key[1], weyl[1])];
     }
     counter[usize::from(word)]
 }

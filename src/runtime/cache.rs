@@ -78,3 +78,72 @@ impl Plans {
         self.nodes += nodes - old.map_or(0, |old| old.nodes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::{DType, Literal};
+    use crate::graph::{Node, ReduceKind};
+    use crate::memory::Buffer;
+    use crate::runtime::read;
+
+    fn data(values: &[f32]) -> Node {
+        Node::from_buffer(Buffer::from_slice("test", values).unwrap(), [values.len()].as_slice().into())
+    }
+
+    fn plan(node: &Node) -> Arc<Prepared> {
+        prepared(&Request::new(vec![node.base_and_view().0]))
+    }
+
+    /// A step of descent with noise.
+    fn step(x: &Node, rate: f32, seed: u64) -> Node {
+        let rate = Node::full(x.shape(), Literal::F32(rate)).unwrap();
+        let bits = Node::random_bits(x.shape(), seed, 3, 0).unwrap().cast(DType::F32).unwrap();
+        &(x - &(&rate * x)) + &(&bits * 1e-12)
+    }
+
+    #[test]
+    fn other_numbers_have_the_same_plan_and_are_the_numbers_that_count() {
+        let (x, y) = (data(&[1.0, 2.0, 3.0]), data(&[-4.0, 5.0, 6.0]));
+        let (a, b) = (step(&x, 0.25, 7), step(&y, 0.125, 8));
+        assert!(Arc::ptr_eq(&plan(&a), &plan(&b)));
+        for (node, numbers, rate, seed) in [(a, [1.0f32, 2.0, 3.0], 0.25f32, 7), (b, [-4.0, 5.0, 6.0], 0.125, 8)] {
+            let found = read(&node).unwrap().to_vec::<f32>("test").unwrap();
+            let noise = |k: usize| crate::ops::random::philox(seed, 3, k as u64)[0] as f32 * 1e-12;
+            let wanted: Vec<f32> = numbers.iter().enumerate().map(|(k, x)| (x - rate * x) + noise(k)).collect();
+            assert_eq!(found, wanted);
+        }
+    }
+
+    #[test]
+    fn what_a_plan_depends_on_tells_requests_apart() {
+        let x = data(&[1.0, 2.0, 3.0, 4.0]);
+        let sum = |node: &Node, axis| node.reduce("sum", ReduceKind::Sum, &[axis], false).unwrap();
+        let matrix = x.reshaped(&[2, 2]);
+        let shared = x.exp();
+        let same_again = |node: &Node| Arc::ptr_eq(&plan(node), &plan(node));
+        let different = [
+            &x + &x,
+            &x - &x,
+            &x + &data(&[1.0; 4]),
+            &x + 3.0,
+            &x + 2.0, // one of the numbers that everyone uses
+            &x + 1.0,
+            &shared * &shared,
+            &x.exp() * &x.exp(),
+            x.cast(DType::F64).unwrap(),
+            x.cast(DType::F16).unwrap(),
+            sum(&matrix, 0),
+            sum(&matrix, 1),
+            sum(&matrix.swapped(0, 1), 1),
+            data(&[1.0; 5]).exp(),
+            x.exp(),
+        ];
+        for (place, node) in different.iter().enumerate() {
+            assert!(same_again(node), "{place}");
+            for other in &different[..place] {
+                assert!(!Arc::ptr_eq(&plan(node), &plan(other)), "{place}");
+            }
+        }
+    }
+}

@@ -6,7 +6,6 @@ use super::{cache, fault, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Node;
 use crate::memory::{Buffer, BufferMut};
-use crate::ops::vector::lane_bits;
 use crate::schedule::Request;
 
 /// Makes sure that the numbers of every wanted node (of a view: of its base) are there.
@@ -47,8 +46,7 @@ fn run_request(prepared: &Prepared, request: &Request, check: Check) -> Result<(
     let given =
         |number: usize| nodes[number].buffer().map(|buffer| buffer.as_ptr()).ok_or_else(|| not_given(&nodes[number]));
     let filled = |which: usize| made[which].as_ptr().cast_mut();
-    let scalar = |number: usize| lane_bits(request.constant(number).expect("a scalar is a constant"));
-    space.bind(prepared, given, filled, scalar)?;
+    space.bind(prepared, given, filled, |number, part| request.told(number, part))?;
     // SAFETY: the plan is that of this request or of one with the same fingerprint, so what is given has the dtypes and lengths it
     // expects; `nodes` keeps it alive, and nobody else knows what is made.
     unsafe { prepared.run(&space) }.map_err(|stop| fault::describe(stop, request))?;

@@ -23,8 +23,8 @@ pub(crate) struct Prepared {
     pub(super) places: Vec<Place>,
     /// The values that stay when the run is over.
     pub(super) made: Vec<Made>,
-    /// The constants that are told to each run, by their nodes' numbers.
-    pub(super) scalars: Vec<usize>,
+    /// What is told to each run, by the nodes' numbers and their parts.
+    pub(super) scalars: Vec<(usize, u8)>,
     /// The bytes for everything that does not stay, and those each thread needs for itself.
     pub(super) arena: usize,
     pub(super) scratch: usize,
@@ -138,7 +138,7 @@ pub(super) struct Prepare<'a> {
     values: IdMap<Value>,
     places: Vec<Place>,
     made: Vec<Made>,
-    scalars: Vec<usize>,
+    scalars: Vec<(usize, u8)>,
     /// What is to be in the arena, and for which value.
     wishes: Vec<Wish>,
     wishers: Vec<Value>,
@@ -316,7 +316,7 @@ impl<'a> Prepare<'a> {
     /// Tells each run to look up the scalars of a stage.
     pub(super) fn scalars(&mut self, stage: &Stage) -> Range<usize> {
         let start = self.scalars.len();
-        self.scalars.extend(stage.scalars.iter().map(|node| self.request.number(node)));
+        self.scalars.extend(stage.scalars.iter().map(|scalar| (self.request.number(&scalar.node), scalar.part)));
         start..self.scalars.len()
     }
 

@@ -8,7 +8,6 @@ use super::run::Space;
 use crate::error::Result;
 use crate::graph::Node;
 use crate::memory::Buffer;
-use crate::ops::vector::lane_bits;
 use crate::schedule::Request;
 use crate::shape::Shape;
 use smallvec::SmallVec;
@@ -138,8 +137,7 @@ impl Program {
             Some(buffer) => Ok(buffer.as_ptr()),
             None => Ok(std::ptr::null()), // an input, told before each run
         };
-        let scalar = |number: usize| lane_bits(self.request.constant(number).expect("a scalar is a constant"));
-        space.bind(&self.prepared, given, |_| std::ptr::null_mut(), scalar)?;
+        space.bind(&self.prepared, given, |_| std::ptr::null_mut(), |number, part| self.request.told(number, part))?;
         Ok(Run { space, results: Nodes::new() })
     }
 

@@ -67,13 +67,13 @@ impl Space {
     }
 
     /// Tells where the values of a run are: `given` finds those of nodes that have their numbers, by the node's number,
-    /// `made` are the buffers the run fills, and `scalar` finds the bits of a constant.
+    /// `made` are the buffers the run fills, and `scalar` finds the bits of a part of what a node tells.
     pub(crate) fn bind(
         &mut self,
         prepared: &Prepared,
         mut given: impl FnMut(usize) -> Result<*const u8>,
         made: impl Fn(usize) -> *mut u8,
-        scalar: impl Fn(usize) -> u64,
+        scalar: impl Fn(usize, u8) -> u64,
     ) -> Result<()> {
         self.pointers.clear();
         self.scalars.clear();
@@ -85,7 +85,7 @@ impl Space {
                 Place::Arena(offset) => arena.wrapping_add(offset),
             }));
         }
-        self.scalars.extend(prepared.scalars.iter().map(|&node| scalar(node)));
+        self.scalars.extend(prepared.scalars.iter().map(|&(node, part)| scalar(node, part)));
         Ok(())
     }
 

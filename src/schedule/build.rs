@@ -4,7 +4,7 @@ use super::expression::{Expression, Step};
 use super::fingerprint::is_structural;
 use super::frame::{Frame, Seen};
 use super::group::{Groups, in_parts, reads_through};
-use super::plan::{MapReduce, Operand, Region, Stage, Work};
+use super::plan::{MapReduce, Operand, Region, Scalar, Stage, Work};
 use super::snapshot::Snapshot;
 use crate::dtype::{DType, Literal};
 use crate::graph::{IdMap, Lookup, Node, Op, ReduceKind};
@@ -76,7 +76,7 @@ fn parts(node: &Node, inputs: &[Node], axis: usize, snapshot: &Snapshot, groups:
 struct Reads {
     nodes: Vec<Node>,
     places: IdMap<usize>,
-    scalars: Vec<Node>,
+    scalars: Vec<Scalar>,
 }
 
 impl Reads {
@@ -89,12 +89,16 @@ impl Reads {
         if is_structural(value) {
             return Step::Const(value);
         }
-        let known = self.scalars.iter().position(|scalar| scalar == node);
-        let slot = known.unwrap_or_else(|| {
-            self.scalars.push(node.clone());
-            self.scalars.len() - 1
-        });
-        Step::Scalar { slot, dtype: value.dtype() }
+        Step::Scalar { slot: self.told(node, 1), dtype: value.dtype() }
+    }
+
+    /// The first slot of what a node tells when the kernel is run, so many scalars.
+    fn told(&mut self, node: &Node, parts: u8) -> usize {
+        let known = self.scalars.iter().position(|scalar| scalar.node == *node);
+        known.unwrap_or_else(|| {
+            self.scalars.extend((0..parts).map(|part| Scalar { node: node.clone(), part }));
+            self.scalars.len() - usize::from(parts)
+        })
     }
 
     fn operand(&mut self, base: &Node, view: View, reach: usize) -> Operand {
@@ -286,9 +290,9 @@ impl<'a> Builder<'a> {
         let step = match snapshot.op(node) {
             Op::ConstFill(value) => self.reads.constant(node, *value),
             Op::Arange => self.place(node, frame),
-            Op::Rand { seed, stream, word } => {
+            Op::Rand { word, .. } => {
                 let at = self.place(node, frame);
-                Step::Rand { seed: *seed, stream: *stream, word: *word, at: self.expression.push(at) }
+                Step::Rand { slot: self.reads.told(node, 4), word: *word, at: self.expression.push(at) }
             }
             Op::Map { primitive, inputs } => Step::Map {
                 primitive,

@@ -36,10 +36,10 @@ pub(crate) enum Step {
         value: Expr,
         dtype: DType,
     },
-    /// Random bits for the place that step `at` gives.
+    /// Random bits for the place that step `at` gives. Seed and stream are told when the kernel is run, as four scalars from
+    /// `slot` on.
     Rand {
-        seed: u64,
-        stream: u64,
+        slot: usize,
         word: u8,
         at: usize,
     },

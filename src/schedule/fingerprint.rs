@@ -31,8 +31,8 @@ pub(crate) fn is_structural(literal: Literal) -> bool {
 impl Fingerprint {
     /// The fingerprint of what `wanted` needs.
     pub(crate) fn of(snapshot: &Snapshot, wanted: &[Node]) -> Fingerprint {
-        let mut words = Words(Vec::with_capacity(12 * snapshot.order.len() + wanted.len()));
-        for (node, seen) in snapshot.order.iter().zip(&snapshot.seen) {
+        let mut words = Words(Vec::with_capacity(12 * snapshot.nodes.len() + wanted.len()));
+        for (node, seen) in snapshot.nodes.iter().zip(&snapshot.seen) {
             node.dtype().hash(&mut words);
             node.shape().hash(&mut words);
             if seen.has_numbers {
@@ -64,7 +64,8 @@ impl Words {
                     value.hash(self);
                 }
             }
-            Op::Rand { seed, stream, word } => (seed, stream, word).hash(self),
+            // Seed and stream are told when the plan is run.
+            Op::Rand { word, .. } => word.hash(self),
             // How a view came about does not matter: it says the same.
             Op::View { base, view, .. } => {
                 self.write_usize(snapshot.number(base));

@@ -64,7 +64,7 @@ pub(super) fn group(snapshot: &Snapshot, wanted: &[Node]) -> Groups {
 
 /// The nodes that something has to be computed for.
 fn work(snapshot: &Snapshot) -> impl Iterator<Item = &Node> {
-    snapshot.order.iter().filter(|node| !snapshot.has_numbers(node) && !snapshot.is_view(node))
+    snapshot.in_order().filter(|node| !snapshot.has_numbers(node) && !snapshot.is_view(node))
 }
 
 /// Whether a node's expression can be part of another.

@@ -39,11 +39,19 @@ pub(crate) struct Stage {
     pub(crate) node: Node,
     /// What is read, each once.
     pub(crate) reads: Vec<Node>,
-    /// The constants that are told when the kernel is run, by the slots of `Step::Scalar`.
-    pub(crate) scalars: Vec<Node>,
+    /// What is told when the kernel is run, by the slots of `Step::Scalar` and `Step::Rand`.
+    pub(crate) scalars: Vec<Scalar>,
     pub(crate) work: Work,
     /// Which part of the node's numbers this stage writes; `None` for all of them.
     pub(crate) region: Option<Region>,
+}
+
+/// A number that is told when a kernel is run.
+pub(crate) struct Scalar {
+    /// A constant, or random bits.
+    pub(crate) node: Node,
+    /// Which of the node's numbers: a constant has one, random bits the four halves of seed and stream.
+    pub(crate) part: u8,
 }
 
 /// A part of a dense tensor.

@@ -53,14 +53,14 @@ impl MapReduce {
 
     fn step(&self, step: &Step, texts: &[String]) -> String {
         match step {
-            Step::Load { slot, .. } => self.load(*slot),
+            Step::Load { slot, .. } => self.load(*slot, ""),
+            Step::Place { index, size, .. } => format!("place({}, {size})", texts[*index]),
+            Step::Gather { slot, at, .. } => self.load(*slot, &format!(" + {}", texts[*at])),
             Step::Const(literal) => literal.to_string(),
             Step::Scalar { slot, .. } => format!("scalar{slot}"),
             Step::Index { value, dtype: DType::Bool } => format!("[{value}]"),
             Step::Index { value, .. } => value.to_string(),
             Step::Rand { word, at, .. } => format!("random{word}({})", texts[*at]),
-            Step::Place { index, size, .. } => format!("place({}, {size})", texts[*index]),
-            Step::Gather { slot, at, .. } => format!("{}[+ {}]", self.load(*slot), texts[*at]),
             Step::Map { primitive, operands, .. } => {
                 let operands: Vec<&str> = operands.iter().map(|&operand| &texts[operand][..]).collect();
                 format!("{}({})", primitive.name, operands.join(", "))
@@ -69,12 +69,12 @@ impl MapReduce {
         }
     }
 
-    fn load(&self, slot: usize) -> String {
+    fn load(&self, slot: usize, behind: &str) -> String {
         let operand = &self.loads[slot];
         let (position, guards) = place(&operand.view);
         let guards: Vec<String> =
             guards.iter().map(|(condition, default)| format!(" where {condition} else {default}")).collect();
-        format!("in{}[{position}]{}", operand.read, guards.concat())
+        format!("in{}[{position}{behind}]{}", operand.read, guards.concat())
     }
 }
 
@@ -90,7 +90,7 @@ fn place(view: &View) -> (Expr, Vec<(Expr, crate::dtype::Literal)>) {
 fn operands(step: &Step) -> &[usize] {
     match step {
         Step::Load { .. } | Step::Const(_) | Step::Scalar { .. } | Step::Index { .. } => &[],
-        Step::Rand { at, .. } | Step::Gather { at, .. } | Step::Place { index: at, .. } => std::slice::from_ref(at),
+        Step::Rand { at, .. } | Step::Place { index: at, .. } | Step::Gather { at, .. } => std::slice::from_ref(at),
         Step::Map { operands, .. } => operands,
         Step::Cast { operand, .. } => std::slice::from_ref(operand),
     }

@@ -5,6 +5,8 @@ use super::plan::Plan;
 use super::snapshot::Snapshot;
 use super::{build, group, kernels};
 use crate::graph::{Node, Op};
+use crate::ops::random;
+use crate::ops::vector::lane_bits;
 
 /// The nodes that are wanted, and all they need.
 pub(crate) struct Request {
@@ -20,7 +22,7 @@ impl Request {
 
     /// Every node that is needed, by number.
     pub(crate) fn nodes(&self) -> &[Node] {
-        &self.snapshot.order
+        &self.snapshot.nodes
     }
 
     /// The number of a node.
@@ -28,11 +30,12 @@ impl Request {
         self.snapshot.number(node)
     }
 
-    /// The value of a constant, by its node's number.
-    pub(crate) fn constant(&self, number: usize) -> Option<crate::dtype::Literal> {
+    /// What a node tells when a kernel is run, by its number: the bits of one of its parts.
+    pub(crate) fn told(&self, number: usize, part: u8) -> u64 {
         match self.snapshot.seen[number].op {
-            Op::ConstFill(value) => Some(value),
-            _ => None,
+            Op::ConstFill(value) => lane_bits(value),
+            Op::Rand { seed, stream, .. } => random::halves(seed, stream)[usize::from(part)].into(),
+            _ => unreachable!("only constants and random bits are told"),
         }
     }
 
@@ -44,7 +47,7 @@ impl Request {
     /// The kernels that serve it.
     pub(crate) fn plan(&self) -> Plan {
         let mut groups = group::group(&self.snapshot, &self.wanted);
-        let to_make: Vec<&Node> = self.nodes().iter().filter(|node| groups.stored.contains(&node.id())).collect();
+        let to_make: Vec<&Node> = self.snapshot.in_order().filter(|node| groups.stored.contains(&node.id())).collect();
         let stages = to_make.into_iter().flat_map(|node| build::stages(node, &self.snapshot, &mut groups)).collect();
         Plan::new(kernels::kernels(stages), &self.wanted)
     }

@@ -7,14 +7,17 @@ use crate::dtype::Literal;
 use crate::graph::{IdMap, Movement, Node, Op};
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
+use std::collections::hash_map::Entry;
 
 /// Ops as they were when the plan was begun.
 pub(crate) struct Snapshot {
-    /// Every needed node, inputs before users.
-    pub(super) order: Vec<Node>,
-    /// What was seen of each, in the same order.
+    /// Every needed node, by number: the order in which the walk came to them.
+    pub(super) nodes: Vec<Node>,
+    /// What was seen of each, by number.
     pub(super) seen: Vec<Seen>,
     numbers: IdMap<u32>,
+    /// The numbers, inputs before users.
+    order: Vec<u32>,
 }
 
 /// What was seen of a node.
@@ -27,45 +30,46 @@ pub(super) struct Seen {
 /// A step of the walk.
 enum Walk {
     Enter(Node),
-    /// Everything behind the node has been seen.
-    Leave(Node, Seen),
+    /// Everything behind the node of this number has been seen.
+    Leave(u32),
 }
 
 impl Snapshot {
     /// Looks at everything `wanted` needs: a view's base, and nothing behind a node that has its numbers.
     pub(crate) fn take(wanted: &[Node]) -> Snapshot {
-        /// Stands for the number of a node that was entered and not yet left.
-        const ENTERED: u32 = u32::MAX;
-        let mut snapshot = Snapshot { order: Vec::new(), seen: Vec::new(), numbers: IdMap::default() };
+        let (mut nodes, mut seen, mut order) = (Vec::new(), Vec::new(), Vec::new());
+        let mut numbers = IdMap::default();
         let mut stack: Vec<Walk> = wanted.iter().rev().cloned().map(Walk::Enter).collect();
         while let Some(walk) = stack.pop() {
             let node = match walk {
-                Walk::Leave(node, seen) => {
-                    snapshot.numbers.insert(node.id(), snapshot.order.len() as u32);
-                    snapshot.order.push(node);
-                    snapshot.seen.push(seen);
+                Walk::Leave(number) => {
+                    order.push(number);
                     continue;
                 }
                 Walk::Enter(node) => node,
             };
-            if snapshot.numbers.contains_key(&node.id()) {
-                continue;
-            }
-            snapshot.numbers.insert(node.id(), ENTERED);
+            let Entry::Vacant(entry) = numbers.entry(node.id()) else { continue };
+            let number = *entry.insert(nodes.len() as u32);
             node.forget_history();
             let (op, buffer) = node.op_and_buffer();
             let has_numbers = buffer.is_some() || matches!(op, Op::Input);
+            stack.push(Walk::Leave(number));
             let place = stack.len();
             match &op {
                 _ if has_numbers => {}
                 Op::View { base, .. } => stack.push(Walk::Enter(base.clone())),
                 op => op.for_each_input(|input| stack.push(Walk::Enter(input.clone()))),
             }
-            // The first input is walked first.
-            stack[place..].reverse();
-            stack.insert(place, Walk::Leave(node, Seen { op, has_numbers }));
+            stack[place..].reverse(); // the first input is walked first
+            nodes.push(node);
+            seen.push(Seen { op, has_numbers });
         }
-        snapshot
+        Snapshot { nodes, seen, numbers, order }
+    }
+
+    /// Every needed node, inputs before users.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = &Node> {
+        self.order.iter().map(|&number| &self.nodes[number as usize])
     }
 
     /// The number of a node.

@@ -128,6 +128,26 @@ fn backward(output: &Node, seed: Node) -> Result<Gradients> {
     Ok(Gradients { grads })
 }
 
+/// As [`backward`], from the sum of the elements times weights.
+#[track_caller]
+fn weighted_backward(output: &Node, weights: &Node) -> Result<Gradients> {
+    let op = "backward_with";
+    let fail = |kind, message| Err(Error::new(kind, op, message).operands(output.at(), weights.at()));
+    if weights.dtype() != output.dtype() {
+        return fail(
+            ErrorKind::DType,
+            format!("weights of {} for a tensor of {}: cast them", weights.dtype(), output.dtype()),
+        );
+    }
+    if weights.shape() != output.shape() {
+        return fail(
+            ErrorKind::Shape,
+            format!("weights of shape {:?} for a tensor of shape {:?}", weights.shape(), output.shape()),
+        );
+    }
+    backward(output, weights.clone())
+}
+
 /// The node as one that wants a gradient, or as one that does not.
 #[track_caller]
 fn requiring(node: &Node, requires_grad: bool) -> Node {
@@ -167,12 +187,7 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
 
         /// As [`backward`](Self::backward), for the sum of the elements times `weights`.
         fn backward_with try_backward_with(&self, weights: &Tensor<T, D>) -> Gradients {
-            if weights.shape() != self.shape() {
-                let message = format!("weights of shape {:?} for a tensor of shape {:?}", weights.shape(), self.shape());
-                let error = Error::new(ErrorKind::Shape, "backward_with", message);
-                return Err(error.operands(self.node().at(), weights.node().at()));
-            }
-            backward(self.node(), weights.node().clone())
+            weighted_backward(self.node(), weights.node())
         }
     }
 
@@ -233,6 +248,19 @@ impl DynTensor {
         fn backward try_backward(&self) -> () {
             let seed = if self.dtype().is_float() { self.node().fill(1.0) } else { self.node().clone() };
             backward(self.node(), seed).map(|_| ())
+        }
+
+        /// As [`backward`](Self::backward), for the sum of the elements times `weights`.
+        ///
+        /// ```
+        /// use zither::DynTensor;
+        /// let x = DynTensor::from_data(vec![1.0f32, 2.0], &[2]).set_requires_grad(true);
+        /// (&x * &x).backward_with(&DynTensor::from_data(vec![1.0f32, 10.0], &[2]));
+        /// assert_eq!(x.grad().unwrap().data::<f32>()?, [2.0, 40.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
+        fn backward_with try_backward_with(&self, weights: &DynTensor) -> () {
+            weighted_backward(self.node(), weights.node()).map(|_| ())
         }
     }
 

@@ -64,7 +64,7 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
         &self,
         other: &Tensor<U, E>,
         f: impl Fn(T, U) -> V + Sync,
-    ) -> Result<Tensor<V, D::Output>>
+    ) -> Result<Tensor<V, <D as BroadcastWith<E>>::Output>>
     where
         D: BroadcastWith<E>,
     {

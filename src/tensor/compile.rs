@@ -25,7 +25,8 @@ struct Captured<O> {
 /// Captures a function of tensors as a plan, which is then called without tracing it again.
 ///
 /// The function is traced at the first call with inputs of given shapes: it may do with its inputs whatever can be done with tensors,
-/// gradients included, but not read their numbers. Tensors it captures from outside keep the numbers they had then. A call
+/// gradients included, but not read their numbers. Tensors it captures from outside keep the numbers they had then, and
+/// so do random numbers that it draws. A call
 /// whose earlier results have been dropped allocates nothing.
 ///
 /// ```

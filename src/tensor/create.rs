@@ -1,9 +1,9 @@
 //! Creation: constants, ranges, random numbers, data.
 
 use super::twins::{twin_functions, twins};
-use super::{Dim1, Dim2, DimDyn, Dimension, IntoShape, Tensor};
-use crate::dtype::{FloatDType, IntegerDType, NumericDType, TensorDType};
-use crate::error::{Error, ErrorKind, Result};
+use super::{Dim1, Dim2, DimDyn, Dimension, DynTensor, IntoShape, Tensor};
+use crate::dtype::{DType, FloatDType, IntegerDType, Literal, NumericDType, TensorDType};
+use crate::error::{Error, ErrorKind, MadeHere, Result};
 use crate::graph::Node;
 use crate::memory::Buffer;
 use crate::ops::compose::create;
@@ -28,12 +28,12 @@ pub fn manual_seed(seed: u64) {
 /// A node for data of a shape, after checking that the counts agree.
 #[track_caller]
 pub(super) fn data_node<T: TensorDType>(data: &[T], shape: Shape) -> Result<Node> {
-    let count = element_count("from_data", &shape, T::DTYPE)?;
+    let count = element_count("from_data", &shape, T::DTYPE).made_here()?;
     if count != data.len() {
         let message = format!("{} elements do not fill shape {shape:?}, which has {count}", data.len());
-        return Err(Error::new(ErrorKind::Shape, "from_data", message));
+        return Err(Error::new(ErrorKind::Shape, "from_data", message)).made_here();
     }
-    Ok(Node::from_buffer(Buffer::from_slice("from_data", data)?, shape))
+    Ok(Node::from_buffer(Buffer::from_slice("from_data", data).made_here()?, shape))
 }
 
 impl<T: TensorDType, D: Dimension> Tensor<T, D> {
@@ -73,14 +73,14 @@ impl<T: NumericDType, D: Dimension> Tensor<T, D> {
         /// Zeros.
         fn zeros try_zeros(shape: impl IntoShape<D>) -> Tensor<T, D> {
             let shape = shape.into_shape();
-            element_count("zeros", &shape, T::DTYPE)?;
+            element_count("zeros", &shape, T::DTYPE).made_here()?;
             Ok(Tensor::wrap(Node::full(&shape, T::ZERO.literal())?))
         }
 
         /// Ones.
         fn ones try_ones(shape: impl IntoShape<D>) -> Tensor<T, D> {
             let shape = shape.into_shape();
-            element_count("ones", &shape, T::DTYPE)?;
+            element_count("ones", &shape, T::DTYPE).made_here()?;
             Ok(Tensor::wrap(Node::full(&shape, T::ONE.literal())?))
         }
     }
@@ -186,4 +186,58 @@ impl<D: Dimension> Tensor<bool, D> {
             Ok(Tensor::wrap(create::bernoulli(&shape.into_shape(), p)?))
         }
     }
+}
+
+impl DynTensor {
+    twin_functions! {
+        /// `start, start + 1, …` below `end`, in their dtype.
+        ///
+        /// ```
+        /// use zither::{DynTensor, Literal};
+        /// let x = DynTensor::arange(Literal::I64(2), Literal::I64(5));
+        /// assert_eq!(x.data::<i64>()?, [2, 3, 4]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
+        fn arange try_arange(start: Literal, end: Literal) -> DynTensor {
+            DynTensor::try_arange_step(start, end, Literal::one(start.dtype()))
+        }
+
+        /// `start, start + step, …` below `end` (above it, for a negative step), in their dtype.
+        fn arange_step try_arange_step(start: Literal, end: Literal, step: Literal) -> DynTensor {
+            let dtype = start.dtype();
+            if !dtype.is_numeric() || [end.dtype(), step.dtype()] != [dtype; 2] {
+                let message = format!("{dtype}, {} and {} are not one dtype of numbers", end.dtype(), step.dtype());
+                return Err(Error::new(ErrorKind::DType, "arange", message)).made_here();
+            }
+            Ok(DynTensor::wrap(create::arange(start, end, step)?))
+        }
+
+        /// Random numbers of a float dtype, uniform in [0, 1).
+        ///
+        /// ```
+        /// use zither::{DType, DynTensor};
+        /// let x = DynTensor::rand(&[2, 3], DType::F64).data::<f64>()?;
+        /// assert!(x.len() == 6 && x.iter().all(|x| (0.0..1.0).contains(x)));
+        /// # Ok::<(), zither::Error>(())
+        /// ```
+        fn rand try_rand(shape: &[usize], dtype: DType) -> DynTensor {
+            check_float("rand", dtype).made_here()?;
+            Ok(DynTensor::wrap(create::rand(shape, dtype)?))
+        }
+
+        /// Random numbers of a float dtype, normal with mean 0 and variance 1.
+        fn randn try_randn(shape: &[usize], dtype: DType) -> DynTensor {
+            check_float("randn", dtype).made_here()?;
+            Ok(DynTensor::wrap(create::randn(shape, dtype)?))
+        }
+    }
+}
+
+/// An error unless numbers between others can be had in the dtype.
+fn check_float(op: &str, dtype: DType) -> Result<()> {
+    if dtype.is_float() {
+        return Ok(());
+    }
+    let message = format!("{dtype} is not a float dtype (f16, bf16, f32, f64): cast the result instead");
+    Err(Error::new(ErrorKind::DType, op, message))
 }

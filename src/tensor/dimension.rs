@@ -31,7 +31,21 @@ pub type Dim5 = Dim<5>;
 pub type Dim6 = Dim<6>;
 
 /// The number of axes of a tensor, as a type.
-pub trait Dimension: Copy + Send + Sync + sealed::Sealed + 'static {
+///
+/// Tensors of one rank broadcast to that rank, so code for any rank needs no other bound:
+///
+/// ```
+/// use zither::{Dimension, Tensor};
+///
+/// fn step<D: Dimension>(weight: &Tensor<f32, D>, grad: &Tensor<f32, D>) -> Tensor<f32, D> {
+///     weight - grad * 0.1
+/// }
+///
+/// let weight = step(&Tensor::new([1.0, 2.0]), &Tensor::new([10.0, 0.0]));
+/// assert_eq!(weight.data()?, [0.0, 2.0]);
+/// # Ok::<(), zither::Error>(())
+/// ```
+pub trait Dimension: Copy + Send + Sync + BroadcastWith<Self, Output = Self> + sealed::Sealed + 'static {
     /// The rank, if the compiler knows it.
     const RANK: Option<usize>;
     /// One axis fewer. (Rank 0 has none to lose; see [`HasAxes`].)
@@ -45,7 +59,7 @@ pub trait Dimension: Copy + Send + Sync + sealed::Sealed + 'static {
 pub trait HasAxes: Dimension {}
 
 /// Two ranks that broadcast to a third: the larger of the two.
-pub trait BroadcastWith<E: Dimension>: Dimension {
+pub trait BroadcastWith<E: Dimension> {
     /// The rank of the result.
     type Output: Dimension;
 }

@@ -3,7 +3,9 @@
 use super::create::data_node;
 use super::twins::{twin_functions, twins};
 use crate::dtype::{DType, Literal, TensorDType};
+use crate::error::MadeHere;
 use crate::graph::Node;
+use crate::shape::element_count;
 
 /// The same node as a [`Tensor`](super::Tensor), without dtype and rank in the type.
 ///
@@ -71,11 +73,13 @@ impl DynTensor {
 
         /// Zeros (`false`).
         fn zeros try_zeros(shape: &[usize], dtype: DType) -> DynTensor {
+            element_count("zeros", shape, dtype).made_here()?;
             DynTensor::try_full(shape, Literal::zero(dtype))
         }
 
         /// Ones (`true`).
         fn ones try_ones(shape: &[usize], dtype: DType) -> DynTensor {
+            element_count("ones", shape, dtype).made_here()?;
             DynTensor::try_full(shape, Literal::one(dtype))
         }
     }

@@ -86,7 +86,7 @@ macro_rules! binary {
         impl<T: $bound, D: Dimension> Tensor<T, D> {$(
             #[doc = $doc]
             #[track_caller]
-            pub fn $name<O: Operand<T>>(&self, other: O) -> Tensor<$out, D::Output>
+            pub fn $name<O: Operand<T>>(&self, other: O) -> Tensor<$out, <D as BroadcastWith<O::Dim>>::Output>
             where
                 D: BroadcastWith<O::Dim>,
             {
@@ -95,7 +95,7 @@ macro_rules! binary {
 
             #[doc = concat!("As [`", stringify!($name), "`](Self::", stringify!($name), "), with an error in place of a panic.")]
             #[track_caller]
-            pub fn $try_name<O: Operand<T>>(&self, other: O) -> Result<Tensor<$out, D::Output>>
+            pub fn $try_name<O: Operand<T>>(&self, other: O) -> Result<Tensor<$out, <D as BroadcastWith<O::Dim>>::Output>>
             where
                 D: BroadcastWith<O::Dim>,
             {

@@ -17,7 +17,7 @@ impl<T: NumericDType, D: Dimension> Tensor<T, D> {
         /// assert_eq!(a.matmul(&x).data()?, [3.0, 7.0]);
         /// # Ok::<(), zither::Error>(())
         /// ```
-        fn matmul try_matmul[E: Dimension](&self, other: &Tensor<T, E>) -> Tensor<T, D::Output> [D: MatMulWith<E>] {
+        fn matmul try_matmul[E: Dimension](&self, other: &Tensor<T, E>) -> Tensor<T, <D as MatMulWith<E>>::Output> [D: MatMulWith<E>] {
             Ok(Tensor::wrap(contraction::matmul(self.node(), other.node())?))
         }
     }

@@ -5,6 +5,7 @@ use super::{BroadcastWith, Dimension, DynOperand, DynTensor, Tensor};
 use crate::dtype::{BitDType, DType, IntegerDType, Literal, NumericDType, SignedDType, TensorDType, bf16, f16};
 use crate::error::{OrRaise, Result};
 use crate::graph::Node;
+use crate::ops::compose::scalar::Number;
 use crate::ops::{self, Primitive};
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
@@ -38,7 +39,7 @@ macro_rules! operator {
         impl<T: $bound, D: Dimension> Tensor<T, D> {
             #[doc = concat!($doc, " with an error in place of a panic.")]
             #[track_caller]
-            pub fn $try_method<E: Dimension>(&self, other: &Tensor<T, E>) -> Result<Tensor<T, D::Output>>
+            pub fn $try_method<E: Dimension>(&self, other: &Tensor<T, E>) -> Result<Tensor<T, <D as BroadcastWith<E>>::Output>>
             where
                 D: BroadcastWith<E>,
             {
@@ -51,7 +52,7 @@ macro_rules! operator {
         where
             D: BroadcastWith<E>,
         {
-            type Output = Tensor<T, D::Output>;
+            type Output = Tensor<T, <D as BroadcastWith<E>>::Output>;
             #[track_caller]
             fn $method(self, other: $right) -> Self::Output {
                 Tensor::wrap(apply($primitive(T::DTYPE), self.$left_node(), other.$right_node()))
@@ -218,4 +219,36 @@ dynamic_operator! {
     BitXor bitxor try_bitxor "`a ^ b`," |_| &ops::BITXOR;
     Shl shl try_shl "`a << b`," |_| &ops::SHL;
     Shr shr try_shr "`a >> b`," |_| &ops::SHR;
+}
+
+/// A number on the left of a dynamic tensor, which must be able to hold it.
+#[track_caller]
+fn number_before(primitive: &'static Primitive, number: Number, x: &DynTensor) -> DynTensor {
+    let node = x.node();
+    let number = number.beside(primitive.written(), node).or_raise();
+    DynTensor::wrap(apply(primitive, node.full_like(number), node.clone()))
+}
+
+macro_rules! dynamic_number_first {
+    ($($number:ident $kind:ident: $($trait:ident $method:ident $primitive:expr),*;)*) => {$($(
+        impl $trait<&DynTensor> for $number {
+            type Output = DynTensor;
+            #[track_caller]
+            fn $method(self, other: &DynTensor) -> DynTensor {
+                number_before($primitive(other.dtype()), Number::$kind(self), other)
+            }
+        }
+        impl $trait<DynTensor> for $number {
+            type Output = DynTensor;
+            #[track_caller]
+            fn $method(self, other: DynTensor) -> DynTensor {
+                $trait::$method(self, &other)
+            }
+        }
+    )*)*};
+}
+
+dynamic_number_first! {
+    f64 Float: Add add |_| &ops::ADD, Sub sub |_| &ops::SUB, Mul mul |_| &ops::MUL, Div div division;
+    i64 Whole: Add add |_| &ops::ADD, Sub sub |_| &ops::SUB, Mul mul |_| &ops::MUL, Div div division;
 }

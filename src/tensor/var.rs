@@ -3,6 +3,7 @@
 use super::{Dimension, Tensor};
 use crate::dtype::FloatDType;
 use crate::error::{Error, ErrorKind, OrRaise, Result};
+use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
 /// A named place for a tensor that requires a gradient and is replaced from time to time: a parameter.
@@ -59,5 +60,26 @@ impl<T: FloatDType, D: Dimension> Var<T, D> {
     /// The gradient that `backward` has left with the current tensor, if any.
     pub fn grad(&self) -> Option<Tensor<T, D>> {
         self.get().grad()
+    }
+
+    /// Forgets the gradient.
+    ///
+    /// ```
+    /// use zither::{Tensor, Var};
+    /// let x = Var::new(Tensor::new([3.0f32]));
+    /// x.get().square().backward();
+    /// assert_eq!(x.grad().unwrap().data()?, [6.0]);
+    /// x.zero_grad();
+    /// assert!(x.grad().is_none());
+    /// # Ok::<(), zither::Error>(())
+    /// ```
+    pub fn zero_grad(&self) {
+        self.get().zero_grad();
+    }
+}
+
+impl<T: FloatDType, D: Dimension> fmt::Debug for Var<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Var").field(&self.get()).finish()
     }
 }

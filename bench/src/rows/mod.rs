@@ -3,6 +3,7 @@
 mod attention;
 mod conv;
 mod elementwise;
+mod first;
 mod limits;
 mod matmul;
 mod norm;
@@ -22,6 +23,7 @@ pub fn run(bench: &Bench) -> Outcome {
     matmul::run(bench)?;
     conv::run(bench)?;
     small::run(bench)?;
+    first::run(bench)?;
     train::run(bench)?;
     attention::run(bench)?;
     limits::run(bench);

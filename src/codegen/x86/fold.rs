@@ -6,7 +6,7 @@ use super::call::Call;
 use super::combine::Combine;
 use super::elements::Step;
 use super::kernel::Kernel;
-use super::staged::Stages;
+use super::staged::{Stages, Written};
 use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
 use crate::codegen::block::{Cascade, Part, Split, Value, fill, identity, lane_bits};
@@ -64,7 +64,10 @@ impl Fold {
             Order::Along => kept + program.reduced.len(),
             Order::Across => kept,
         };
-        let (strided, staged) = operands(program, walked);
+        // Order and parts are those of the program as it is.
+        let (given, written) = (program, Written::new(program));
+        let program = &written.program;
+        let (strided, staged) = operands(&written, walked);
         let still = vec![0; program.reduced.len()];
         let over_outputs = strided.iter().map(|operand| &operand.strides[..kept]).chain([&program.store[..]]);
         let outputs = Walk::new(&program.outer, over_outputs);
@@ -72,7 +75,7 @@ impl Fold {
         let reduced = Walk::new(&program.reduced, over_elements);
         let combine = Combine { fold, stored: program.stored };
         let block = outputs.inner().clamp(BLOCK, ACROSS_BYTES / combine.accumulator_size());
-        let split = Split::of(program, fold, true, program.words.len() + 2, PART_WORK, block);
+        let split = Split::of(given, fold, true, program.words.len() + 2, PART_WORK, block);
         let spec = |operands, kind| Spec {
             words: program.words.clone(),
             result: program.result,
@@ -81,7 +84,7 @@ impl Fold {
             output: Step::Dense,
             kind,
         };
-        let stages = Stages::new(program, &staged, walked)?;
+        let stages = Stages::new(&written, &staged, walked)?;
         let (walk, kernels) = match split.order {
             Order::Along => {
                 if reduced.sizes.len() > 1 || split.elements < SHORTEST_ROW {
@@ -160,7 +163,7 @@ impl Fold {
     unsafe fn rows(&self, kernel: &Kernel, part: Part, on: &codegen::Call<'_>) {
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
         let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + self.stages.bytes());
-        let (operands, as_they_are) = (on.loads.len(), self.split.store.as_they_are());
+        let (operands, as_they_are) = (self.bases.len(), self.split.store.as_they_are());
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let (row_axis, row_stride) = self.walk.row_axis();
         let mut output = part.outputs.start;
@@ -215,7 +218,7 @@ impl Fold {
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
         let cascade_bytes = Cascade::slots(part.leaves.len()) * SLOT;
         let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + cascade_bytes + self.stages.bytes());
-        let operands = on.loads.len();
+        let operands = self.bases.len();
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let stride = |k: usize| self.reduced.strides[k][self.reduced.strides[k].len() - 1];
         // SAFETY: leaves are of the program's index space, for which the caller vouches; their values go to scratch.
@@ -290,7 +293,9 @@ impl Fold {
     /// # Safety
     /// As for [`codegen::Compiled::run`], for the given part.
     unsafe fn across(&self, kernels: [(&Arc<Kernel>, usize); 2], reads: &[Read], part: Part, on: &codegen::Call<'_>) {
-        let (block, slot) = (ACROSS_BYTES / self.split.width, ACROSS_BYTES);
+        let slot = ACROSS_BYTES;
+        // What is brought in for all steps that are taken at once has its own limit.
+        let block = (ACROSS_BYTES / self.split.width).min(self.stages.rows(kernels[0].1));
         let frame_bytes = kernels.map(|(kernel, _)| kernel.frame_bytes.next_multiple_of(64));
         let cascade_bytes = Cascade::slots(part.leaves.len()) * slot;
         let mut scratch = Scratch::new(frame_bytes[0] + frame_bytes[1] + cascade_bytes + self.stages.bytes());

@@ -3,7 +3,7 @@
 use super::build::{Kind, Spec};
 use super::call::Call;
 use super::elements::Step;
-use super::staged::{self, Stages};
+use super::staged::{self, Stages, Written};
 use super::stream::Stores;
 use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
@@ -47,8 +47,10 @@ impl Map {
     /// `None` where it is not served. The whole output, of which the program may make a part, has so many bytes.
     pub(super) fn of(program: &LoopProgram, bytes: usize) -> Option<Map> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
-        let (strided, staged) = operands(program, program.outer.len());
-        let stages = Stages::new(program, &staged, program.outer.len())?;
+        let written = Written::new(program);
+        let program = &written.program;
+        let (strided, staged) = operands(&written, program.outer.len());
+        let stages = Stages::new(&written, &staged, program.outer.len())?;
         let strides = strided.iter().map(|operand| &operand.strides[..]).chain([&program.store[..]]);
         let walk = Walk::new(&program.outer, strides);
         if too_short(&walk, program.words.len()) {
@@ -122,7 +124,7 @@ impl Map {
         let end_column = columns.min(column + self.part_columns);
         let frame_bytes = self.stores.frame_bytes().next_multiple_of(64);
         let mut scratch = Scratch::new(frame_bytes + self.stages.bytes());
-        let operands = on.loads.len();
+        let operands = self.bases.len();
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let (row_axis, row_stride) = self.walk.row_axis();
         let mut row = group * self.part_rows;

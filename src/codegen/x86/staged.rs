@@ -2,14 +2,17 @@
 //!
 //! What a kernel is about to read of such an operand is first put into scratch, side by side, piece by piece of a row
 //! ([`super::pieces`]): a run of the operand, or as many times a guard's default. To the kernel, that is any dense operand. What no
-//! guard lets through is never looked at.
+//! guard lets through is never looked at. Numbers that words compute from the index are put there in the same way.
 
 use super::call::Call;
 use super::pieces::{Interval, Line};
 use crate::codegen;
-use crate::lower::program::{Access, Guard, LoopProgram};
+use crate::dtype::DType;
+use crate::lower::program::{Access, Guard, Load, LoopProgram};
+use crate::ops::vector::{Lane, Word};
 use crate::shape::Expr;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::slice;
 
 /// The most elements of an operand that are in scratch at a time: they stay in the cache.
@@ -35,10 +38,27 @@ enum Way {
     /// In one run of a row, with one default around it.
     Interval(Interval, u64),
     /// Anywhere, where some conditions hold; each has an element for where it fails.
-    Pieces { position: Line, guards: Vec<(Line, u64)> },
+    Pieces {
+        position: Line,
+        guards: Vec<(Line, u64)>,
+    },
+    /// Nowhere: it is the value of an expression, as an `i64`.
+    Number(Line),
+    /// Nowhere: it is whether a condition holds, as a `bool`; often that is so in one run of a row.
+    Run(Interval),
+    Truth(Line),
 }
 
 impl Way {
+    /// The value of an expression, as one of two dtypes.
+    fn computed(expr: &Expr, dtype: DType, rank: usize) -> Way {
+        if dtype != DType::Bool {
+            return Way::Number(Line::of(expr, rank));
+        }
+        let run = Interval::of(&Expr::Const(0), [expr].into_iter(), rank);
+        run.map_or_else(|| Way::Truth(Line::of(expr, rank)), Way::Run)
+    }
+
     fn of(position: &Expr, guards: &[Guard], rank: usize) -> Way {
         let default = guards.first().map_or(0, |guard| guard.default.bits());
         if guards.iter().all(|guard| guard.default.bits() == default) {
@@ -49,6 +69,31 @@ impl Way {
         }
         let guard = |guard: &Guard| (Line::of(&guard.condition, rank), guard.default.bits());
         Way::Pieces { position: Line::of(position, rank), guards: guards.iter().map(guard).collect() }
+    }
+}
+
+/// A program in which the numbers that words compute from the index are operands, behind those that are given.
+pub(super) struct Written<'p> {
+    pub(super) program: Cow<'p, LoopProgram>,
+    pub(super) given: usize,
+}
+
+impl<'p> Written<'p> {
+    pub(super) fn new(program: &'p LoopProgram) -> Written<'p> {
+        let given = program.loads.len();
+        if !program.words.iter().any(|(word, _)| matches!(word, Word::Index(_))) {
+            return Written { program: Cow::Borrowed(program), given };
+        }
+        let mut program = program.clone();
+        for (word, lane) in &mut program.words {
+            if let Word::Index(which) = *word {
+                let dtype = if *lane == Lane::Mask { DType::Bool } else { DType::I64 };
+                let position = program.indices[usize::from(which)].clone();
+                *word = Word::Load { slot: program.loads.len() as u16, dtype };
+                program.loads.push(Load { dtype, access: Access::Computed { position, guards: vec![] } });
+            }
+        }
+        Written { program: Cow::Owned(program), given }
     }
 }
 
@@ -64,12 +109,17 @@ pub(super) struct Stages {
 
 impl Stages {
     /// The operands at the given slots; lanes walk the first `walked` axes. `None` if the interpreter serves them better.
-    pub(super) fn new(program: &LoopProgram, slots: &[usize], walked: usize) -> Option<Stages> {
+    pub(super) fn new(written: &Written<'_>, slots: &[usize], walked: usize) -> Option<Stages> {
+        let program = &written.program;
         let sizes: Vec<usize> = program.outer.iter().chain(&program.reduced).copied().collect();
         let list = slots.iter().map(|&slot| {
             let load = &program.loads[slot];
             let Access::Computed { position, guards } = &load.access else { unreachable!("it is not strided") };
-            Staged { slot, size: load.dtype.size(), access: Way::of(position, guards, sizes.len()) }
+            let access = match slot < written.given {
+                true => Way::of(position, guards, sizes.len()),
+                false => Way::computed(position, load.dtype, sizes.len()),
+            };
+            Staged { slot, size: load.dtype.size(), access }
         });
         let list: Vec<Staged> = list.collect();
         let inner = sizes[..walked].iter().rev().find(|&&size| size > 1).copied().unwrap_or(1);
@@ -86,7 +136,7 @@ impl Stages {
         self.list.len() * ROOM
     }
 
-    /// How many rows of so many elements may be asked for at once.
+    /// How many rows of so many elements (no more than [`MOST`]) may be asked for at once.
     pub(super) fn rows(&self, length: usize) -> usize {
         if self.is_empty() { usize::MAX } else { (MOST / length.max(1)).max(1) }
     }
@@ -112,6 +162,7 @@ impl Stages {
         [rows, length]: [usize; 2],
     ) {
         for (at, staged) in self.list.iter().enumerate() {
+            assert!(rows * length <= MOST, "there is room for the rows");
             let to = scratch.wrapping_add(at * ROOM);
             let row = length * staged.size;
             // Rows that follow each other are one.
@@ -137,6 +188,7 @@ impl Stages {
         [start, n]: [usize; 2],
         steps: std::ops::Range<usize>,
     ) {
+        assert!(self.is_empty() || n * steps.len() <= MOST, "there is room for the steps");
         for (at, staged) in self.list.iter().enumerate() {
             for (k, step) in steps.clone().enumerate() {
                 let mut index = self.index(on, start, step);
@@ -173,7 +225,8 @@ impl Stages {
     unsafe fn fill(&self, staged: &Staged, on: &codegen::Call<'_>, index: &mut Index, count: usize, to: *mut u8) {
         let along = (0..self.walked).rev().find(|&axis| self.sizes[axis] > 1).unwrap_or(0);
         let first = |axis: usize| if axis == 0 && self.outer > 0 { on.origin as i64 } else { 0 };
-        let base = on.loads[staged.slot];
+        // A value that is computed has no memory.
+        let base = on.loads.get(staged.slot).copied().unwrap_or(std::ptr::null());
         let mut done = 0;
         while done < count {
             let size = self.sizes.get(along).copied().unwrap_or(1);
@@ -206,6 +259,31 @@ impl Staged {
     unsafe fn piece(&self, base: *const u8, index: &[i64], along: usize, most: usize, to: *mut u8) -> usize {
         let (position, guards) = match &self.access {
             Way::Pieces { position, guards } => (position, guards),
+            Way::Number(line) => {
+                let piece = line.piece(index, along, most);
+                // SAFETY: the caller's promise.
+                let to = unsafe { slice::from_raw_parts_mut(to.cast::<i64>(), piece.length) };
+                for (k, to) in to.iter_mut().enumerate() {
+                    *to = piece.value.wrapping_add(piece.slope.wrapping_mul(k as i64));
+                }
+                return piece.length;
+            }
+            Way::Truth(line) => {
+                let truth = line.piece(index, along, most).truth();
+                // SAFETY: the caller's promise.
+                unsafe { to.write_bytes(truth.value as u8, truth.length) };
+                return truth.length;
+            }
+            Way::Run(run) => {
+                let inside = run.inside(index, along, most);
+                // SAFETY: the caller's promise.
+                unsafe {
+                    to.write_bytes(0, inside.start);
+                    to.add(inside.start).write_bytes(1, inside.len());
+                    to.add(inside.end).write_bytes(0, most - inside.end);
+                }
+                return most;
+            }
             Way::Interval(interval, default) => {
                 let inside = interval.inside(index, along, most);
                 // SAFETY: the caller's promise; low bytes come first on this machine.

@@ -2,6 +2,7 @@
 
 use super::build::Read;
 use super::elements::Step;
+use super::staged::Written;
 use crate::codegen::Call;
 use crate::codegen::block::{affine, origin_step};
 use crate::lower::program::{Access, Load, LoopProgram, dense};
@@ -29,7 +30,8 @@ pub(super) struct Strided {
 /// first `walked` axes and over the others; see [`Stages`].
 ///
 /// [`Stages`]: super::staged::Stages
-pub(super) fn operands(program: &LoopProgram, walked: usize) -> (Vec<Strided>, Vec<usize>) {
+pub(super) fn operands(written: &Written<'_>, walked: usize) -> (Vec<Strided>, Vec<usize>) {
+    let program = &written.program;
     let sizes: Vec<usize> = program.outer.iter().chain(&program.reduced).copied().collect();
     let one = |access: &Access| match access {
         Access::Strided { offset, strides } => {
@@ -44,7 +46,8 @@ pub(super) fn operands(program: &LoopProgram, walked: usize) -> (Vec<Strided>, V
     };
     let (mut operands, mut staged) = (Vec::with_capacity(program.loads.len()), Vec::new());
     for (slot, load) in program.loads.iter().enumerate() {
-        operands.push(one(&load.access).unwrap_or_else(|| {
+        let given = if slot < written.given { one(&load.access) } else { None };
+        operands.push(given.unwrap_or_else(|| {
             staged.push(slot);
             let strides = dense(&sizes[..walked]).into_iter().chain(dense(&sizes[walked..])).collect();
             Strided { offset: 0, strides, by_origin: 0 }
@@ -55,7 +58,7 @@ pub(super) fn operands(program: &LoopProgram, walked: usize) -> (Vec<Strided>, V
 
 /// The operands of a program, if all are read at constant strides.
 pub(super) fn strided(program: &LoopProgram) -> Option<Vec<Strided>> {
-    let (operands, staged) = operands(program, 0);
+    let (operands, staged) = operands(&Written::new(program), 0);
     staged.is_empty().then_some(operands)
 }
 
@@ -77,6 +80,11 @@ impl Bases {
         Bases { operands, origin_step: origin_step(program) }
     }
 
+    /// How many operands there are.
+    pub(super) fn len(&self) -> usize {
+        self.operands.len()
+    }
+
     /// The bytes of an element.
     pub(super) fn size(&self, operand: usize) -> i64 {
         self.operands[operand].2
@@ -85,7 +93,9 @@ impl Bases {
     /// The address of an operand's element, so many from its first.
     pub(super) fn address(&self, call: &Call<'_>, operand: usize, position: i64) -> i64 {
         let (offset, by_origin, size) = self.operands[operand];
-        call.loads[operand].addr() as i64 + offset + by_origin * call.origin as i64 + position * size
+        // What is computed is brought in, and pointed to by whoever does that.
+        let base = call.loads.get(operand).map_or(0, |load| load.addr());
+        base as i64 + offset + by_origin * call.origin as i64 + position * size
     }
 
     /// The position, in the index space, of the element so many from the first.

@@ -1,7 +1,7 @@
 //! Tensors from nothing: ranges, the identity, random numbers.
 
 use crate::dtype::{DType, Literal};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, MadeHere, Result};
 use crate::graph::Node;
 use crate::ops;
 use crate::shape::element_count;
@@ -16,7 +16,7 @@ pub(crate) fn arange(start: Literal, end: Literal, step: Literal) -> Result<Node
     let message = format!("no numbers from {start} to {end} by {step}");
     if let (Some(start), Some(end), Some(step)) = (start.to_integer(), end.to_integer(), step.to_integer()) {
         if step == 0 {
-            return Err(Error::new(ErrorKind::Value, op, message));
+            return Err(Error::new(ErrorKind::Value, op, message)).made_here();
         }
         let distance = if step > 0 { end - start } else { start - end };
         let len = (distance.max(0) as u128).div_ceil(step.unsigned_abs());
@@ -29,7 +29,7 @@ pub(crate) fn arange(start: Literal, end: Literal, step: Literal) -> Result<Node
     let (first, step) = (start.to_f64(), step.to_f64());
     let count = ((end.to_f64() - first) / step).ceil();
     if step == 0.0 || !count.is_finite() {
-        return Err(Error::new(ErrorKind::Value, op, message));
+        return Err(Error::new(ErrorKind::Value, op, message)).made_here();
     }
     let positions = Node::positions(count.max(0.0) as usize)?.cast(DType::F64)?;
     (&(&positions * step) + first).cast(dtype)
@@ -38,7 +38,7 @@ pub(crate) fn arange(start: Literal, end: Literal, step: Literal) -> Result<Node
 /// `count` numbers from `start` to `end`, both there.
 #[track_caller]
 pub(crate) fn linspace(start: f64, end: f64, count: usize, dtype: DType) -> Result<Node> {
-    element_count("linspace", &[count], DType::F64)?;
+    element_count("linspace", &[count], DType::F64).made_here()?;
     let positions = Node::positions(count)?.cast(DType::F64)?;
     if count < 2 {
         return (&positions + start).cast(dtype);
@@ -54,7 +54,7 @@ pub(crate) fn linspace(start: f64, end: f64, count: usize, dtype: DType) -> Resu
 /// Ones on the diagonal of a `rows` × `columns` matrix.
 #[track_caller]
 pub(crate) fn eye(rows: usize, columns: usize, dtype: DType) -> Result<Node> {
-    element_count("eye", &[rows, columns], dtype)?;
+    element_count("eye", &[rows, columns], dtype).made_here()?;
     let row = Node::positions(rows)?.reshaped(&[rows, 1]);
     let column = Node::positions(columns)?;
     row.broadcast_to(&[rows, columns])?.eq(&column).cast(dtype)
@@ -113,14 +113,14 @@ fn uniform(shape: &[usize], dtype: DType, key: (u64, u64), word: u8) -> Result<N
 /// Uniform in [0, 1).
 #[track_caller]
 pub(crate) fn rand(shape: &[usize], dtype: DType) -> Result<Node> {
-    element_count("rand", shape, DType::F64)?;
+    element_count("rand", shape, DType::F64).made_here()?;
     uniform(shape, dtype, next_stream(), 0)
 }
 
 /// Normal with mean 0 and variance 1, by Box and Muller.
 #[track_caller]
 pub(crate) fn randn(shape: &[usize], dtype: DType) -> Result<Node> {
-    element_count("randn", shape, DType::F64)?;
+    element_count("randn", shape, DType::F64).made_here()?;
     let key = next_stream();
     let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let radius = 1.0 - &uniform(shape, wide, key, 0)?; // in (0, 1]
@@ -133,12 +133,12 @@ pub(crate) fn randn(shape: &[usize], dtype: DType) -> Result<Node> {
 pub(crate) fn randint(shape: &[usize], low: Literal, high: Literal) -> Result<Node> {
     let dtype = low.dtype();
     let (Some(first), Some(end)) = (low.to_integer(), high.to_integer()) else {
-        return Err(Error::new(ErrorKind::DType, "randint", format!("{dtype} is not an integer dtype")));
+        return Err(Error::new(ErrorKind::DType, "randint", format!("{dtype} is not an integer dtype"))).made_here();
     };
     if first >= end {
-        return Err(Error::new(ErrorKind::Value, "randint", format!("no whole numbers in {low}..{high}")));
+        return Err(Error::new(ErrorKind::Value, "randint", format!("no whole numbers in {low}..{high}"))).made_here();
     }
-    element_count("randint", shape, DType::U64)?;
+    element_count("randint", shape, DType::U64).made_here()?;
     let span = Node::full(shape, Literal::U64((end - first) as u64))?;
     let drawn = Node::map(&ops::REM, &[&bits(shape, next_stream(), 0)?, &span])?;
     // Wrapping 64-bit addition is right for every dtype, whatever the sign of `low`.
@@ -149,9 +149,10 @@ pub(crate) fn randint(shape: &[usize], low: Literal, high: Literal) -> Result<No
 #[track_caller]
 pub(crate) fn bernoulli(shape: &[usize], p: f64) -> Result<Node> {
     if !(0.0..=1.0).contains(&p) {
-        return Err(Error::new(ErrorKind::Value, "bernoulli", format!("{p} is not a probability: use 0 to 1")));
+        return Err(Error::new(ErrorKind::Value, "bernoulli", format!("{p} is not a probability: use 0 to 1")))
+            .made_here();
     }
-    element_count("bernoulli", shape, DType::F64)?;
+    element_count("bernoulli", shape, DType::F64).made_here()?;
     let drawn = uniform(shape, DType::F64, next_stream(), 0)?;
     Ok(drawn.lt(&drawn.fill(p)))
 }

@@ -298,6 +298,20 @@ pub(in crate::codegen) fn program_with(
         writer.values.push(writer.emit.scalar(slot, dtype));
         told.scalars.push(lane_bits(random.value(dtype)));
     }
+    let mut indices = Vec::new();
+    while draw.computed && random.chance(3) {
+        let expr = if random.chance(2) {
+            expression(random, sizes.len(), 3)
+        } else {
+            match padded(random, &sizes, DType::F32).0 {
+                Access::Computed { mut guards, .. } => guards.remove(0).condition,
+                Access::Strided { .. } => unreachable!("it is guarded"),
+            }
+        };
+        indices.push(expr);
+        let val = writer.emit.index(indices.len() - 1, random.pick(&[DType::Bool, DType::I64]));
+        writer.values.push(val);
+    }
     for _ in 0..words {
         writer.word(random);
     }
@@ -308,17 +322,7 @@ pub(in crate::codegen) fn program_with(
     let result = writer.of_lane(random, Lane::of(stored));
     let store = store(random, &outer);
     (
-        LoopProgram {
-            outer,
-            store,
-            reduced,
-            loads,
-            indices: vec![],
-            words: writer.emit.finish(),
-            result,
-            fold,
-            stored,
-        },
+        LoopProgram { outer, store, reduced, loads, indices, words: writer.emit.finish(), result, fold, stored },
         operands,
         told,
     )

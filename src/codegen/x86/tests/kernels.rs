@@ -31,6 +31,20 @@ fn divisions_and_short_rows_are_left_to_the_interpreter() {
 }
 
 #[test]
+fn wide_guarded_folds_stay_within_their_scratch() {
+    let mut random = Random::new(11);
+    for (outputs, elements) in [(5000, 40), (4096, 9), (20_000, 3)] {
+        for dtype in [DType::F32, DType::F64, DType::U8] {
+            let mut program = matrix(elements, outputs, true, dtype, Fold::Sum);
+            let guards = vec![Guard { condition: Expr::idx(0).ge(3), default: Literal::one(dtype) }];
+            let position = Expr::idx(1) * (outputs as i64) + Expr::idx(0);
+            program.loads[0].access = Access::Computed { position, guards };
+            assert!(check(&program, &[values(&mut random, dtype, outputs * elements)]));
+        }
+    }
+}
+
+#[test]
 fn kernels_are_shared_between_sizes_and_offsets() {
     let add = |n: usize, offset: i64| {
         let mut program = map(n, &[(DType::F32, true), (DType::F32, false)], DType::F32, |emit| {

@@ -236,18 +236,22 @@ impl Fold {
             }
             call.step(operands, width as i64);
             call.step(operands + 1, 0);
-            for output in part.outputs {
-                self.walk.locate(output, &mut positions);
+            let together = self.outputs_together(&part);
+            let (row_axis, _) = self.walk.row_axis();
+            let mut output = part.outputs.start;
+            while output < part.outputs.end {
+                let outputs = together.min(row_axis - self.walk.locate(output, &mut positions));
+                let outputs = output..part.outputs.end.min(output + outputs);
                 let mut leaf = part.leaves.start;
                 while leaf < part.leaves.end {
                     // Whole leaves together, the last by itself if it is shorter.
                     let first = leaf * ALONG_LEAF;
                     let whole = (self.split.elements - first) / ALONG_LEAF;
-                    let (rows, length) =
-                        match whole.min(part.leaves.end - leaf).min(BLOCK).min(self.stages.rows(ALONG_LEAF)) {
-                            0 => (1, self.split.elements - first),
-                            rows => (rows, ALONG_LEAF),
-                        };
+                    let leaves = whole.min(part.leaves.end - leaf).min(BLOCK).min(self.stages.rows(ALONG_LEAF));
+                    let (rows, length) = match leaves * outputs.len() {
+                        0 => (1, self.split.elements - first),
+                        rows => (rows, ALONG_LEAF),
+                    };
                     for k in 0..operands {
                         call.pointer(k, self.bases.address(on, k, positions[k] + first as i64 * stride(k)));
                     }
@@ -259,13 +263,31 @@ impl Fold {
                     for row in 0..rows {
                         cascade.hand().copy_from_nonoverlapping(values.add(row * width), width);
                         cascade.push(&self.split.folder, 1);
+                        leaf += 1;
+                        // Several outputs have all their leaves here, one after the other.
+                        if leaf == part.leaves.end {
+                            let total = Value { lanes: cascade.total(&self.split.folder, 1), uniform: false };
+                            self.split.write(total, output, 1, part.split, on.out);
+                            output += 1;
+                            leaf = if output < outputs.end { part.leaves.start } else { leaf };
+                        }
                     }
-                    leaf += rows;
                 }
-                let total = Value { lanes: cascade.total(&self.split.folder, 1), uniform: false };
-                self.split.write(total, output, 1, part.split, on.out);
             }
         }
+    }
+
+    /// How many outputs can be folded in one run of the kernel: those whose leaves, all of one length, follow each other evenly.
+    fn outputs_together(&self, part: &Part) -> usize {
+        let all_leaves = self.split.elements / ALONG_LEAF;
+        let stride = |strides: &[i64]| strides[strides.len() - 1];
+        let (_, row_stride) = self.walk.row_axis();
+        let follow =
+            |(k, strides): (usize, &SmallVec<[i64; 4]>)| row_stride(k) == stride(strides) * self.split.elements as i64;
+        let is_even = self.split.elements.is_multiple_of(ALONG_LEAF)
+            && part.leaves == (0..all_leaves)
+            && self.reduced.strides[..self.reduced.strides.len() - 1].iter().enumerate().all(follow);
+        if is_even { (BLOCK.min(self.stages.rows(ALONG_LEAF)) / all_leaves).max(1) } else { 1 }
     }
 
     /// A block of outputs at a time, some steps of all of them after the other.

@@ -155,3 +155,15 @@ fn folds_across_wide_rows_and_over_many_short_ones() {
         }
     }
 }
+
+#[test]
+fn outputs_of_several_leaves_are_folded_together() {
+    let mut random = Random::new(6);
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::U8] {
+        for (rows, columns) in [(300, 2 * 2048), (5, 3 * 2048), (4, 2048 * 2 + 1), (1, 2 * 2048)] {
+            let program = crate::codegen::block::tests::folds::matrix(rows, columns, false, dtype, Fold::Sum);
+            let values = (0..rows * columns).map(|_| random.value(dtype)).collect();
+            assert!(check(&program, &[values]), "{dtype} is served");
+        }
+    }
+}

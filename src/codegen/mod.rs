@@ -67,6 +67,15 @@ impl Compiled {
         }
     }
 
+    /// The machine code as text.
+    pub(crate) fn assembly(&self) -> String {
+        match &self.0 {
+            #[cfg(all(target_arch = "x86_64", unix))]
+            Kind::Jit(jit) => jit.assembly(),
+            Kind::Block(_) => "(run by the block interpreter)\n".to_string(),
+        }
+    }
+
     /// Whether the output may be an operand's own memory, where that operand is read in the order of the output, element by element.
     pub(crate) fn may_overwrite(&self) -> bool {
         match &self.0 {

@@ -1,7 +1,8 @@
 //! A plan as text: what will run, in which order, and what it costs.
 
 use super::cost::Cost;
-use super::prepared::{Keep, Prepared};
+use super::prepared::{Keep, Prepared, Ready};
+use crate::codegen::Compiled;
 use crate::graph::Node;
 use crate::lower;
 use crate::schedule::{Form, Kernel, Plan, Request, Stage, Work};
@@ -97,6 +98,7 @@ pub(super) fn text(plan: &Plan, prepared: &Prepared, detail: Detail) -> String {
         amounts(&cost),
         bytes(prepared.peak_bytes() as u128)
     );
+    let mut compiled = prepared.kernels.iter().flat_map(Ready::compiled);
     for (at, kernel) in plan.kernels.iter().enumerate() {
         let _ = writeln!(text, "kernel {at}{}: {}", form(kernel), amounts(&prepared.costs[at]));
         for (place, stage) in kernel.all_stages().enumerate() {
@@ -104,7 +106,12 @@ pub(super) fn text(plan: &Plan, prepared: &Prepared, detail: Detail) -> String {
             let body = match detail {
                 Detail::Kernels => continue,
                 Detail::Loops => formula(stage),
-                Detail::Words | Detail::Code => words(stage),
+                Detail::Words => words(stage),
+                Detail::Code if is_compiled(kernel, place, stage) => {
+                    let code = compiled.next().map_or_else(String::new, Compiled::assembly);
+                    format!("{}{code}", words(stage))
+                }
+                Detail::Code => words(stage),
             };
             for line in body.lines() {
                 let _ = writeln!(text, "    {line}");
@@ -112,6 +119,12 @@ pub(super) fn text(plan: &Plan, prepared: &Prepared, detail: Detail) -> String {
         }
     }
     text
+}
+
+/// Whether there is code for a stage: some only move elements, some have none.
+fn is_compiled(kernel: &Kernel, place: usize, stage: &Stage) -> bool {
+    let in_rows = matches!(kernel.form, Form::Rows(_)) && place < kernel.stages.len();
+    matches!(stage.work, Work::MapReduce(_)) && (in_rows || stage.node.len() > 0)
 }
 
 fn form(kernel: &Kernel) -> String {

@@ -128,6 +128,17 @@ impl Prepared {
     }
 }
 
+impl Ready {
+    /// What runs each of its stages that compute, in their order. Stages without elements have nothing.
+    pub(super) fn compiled(&self) -> Vec<&Compiled> {
+        match self {
+            Ready::Apart(pieces) | Ready::Siblings(pieces) => pieces.iter().map(|piece| &piece.compiled).collect(),
+            Ready::Rows(rows) => rows.compiled(),
+            Ready::Moves(_) => Vec::new(),
+        }
+    }
+}
+
 /// A plan being prepared.
 pub(super) struct Prepare<'a> {
     plan: &'a Plan,

@@ -93,6 +93,11 @@ impl Rows {
         Rows { stages, rows, tile }
     }
 
+    /// What runs each stage, on a whole tile.
+    pub(super) fn compiled(&self) -> Vec<&Compiled> {
+        self.stages.iter().map(|stage| &stage.tile).collect()
+    }
+
     /// Runs all stages on all rows.
     ///
     /// # Safety

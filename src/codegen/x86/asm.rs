@@ -1,8 +1,9 @@
 //! Bytes of x86-64 instructions: vector instructions by their [`Op`], and the few others that loops need.
 //!
 //! Jumps and constants are named by [`Label`]s, which may be bound before or after they are used; [`Asm::finish`] puts
-//! the distances in. Nothing here knows what the code is for.
+//! the distances in. Every instruction is also noted as text, if a [`Listing`] is kept. Nothing here knows what the code is for.
 
+use super::listing::{Arg, Listing};
 use super::op::Op;
 
 /// A general register, by its number in the encoding.
@@ -41,7 +42,7 @@ pub(super) enum Width {
 
 /// A place in the code or among its constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Label(u32);
+pub(super) struct Label(pub(super) u32);
 
 /// An address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,12 +72,26 @@ pub(super) enum Condition {
     Above = 7,
 }
 
+impl Condition {
+    /// The name of its jump.
+    fn jump(self) -> &'static str {
+        match self {
+            Condition::Below => "jb",
+            Condition::Equal => "je",
+            Condition::NotEqual => "jne",
+            Condition::BelowOrEqual => "jbe",
+            Condition::Above => "ja",
+        }
+    }
+}
+
 /// Code being written.
 #[derive(Default)]
 pub(super) struct Asm {
     bytes: Vec<u8>,
     labels: Vec<Option<usize>>,
     fixups: Vec<Fixup>,
+    listing: Option<Box<Listing>>,
 }
 
 /// Four bytes to be filled with the distance from `end`, the end of their instruction, to a label.
@@ -88,6 +103,16 @@ struct Fixup {
 }
 
 impl Asm {
+    /// Code that is also noted as text.
+    pub(super) fn listed() -> Asm {
+        Asm { listing: Some(Box::default()), ..Asm::default() }
+    }
+
+    /// The text of the code so far, where it is noted.
+    pub(super) fn text(&self) -> String {
+        self.listing.as_ref().map_or_else(String::new, |listing| listing.text())
+    }
+
     /// The bytes, with all distances in place.
     pub(super) fn finish(mut self) -> Vec<u8> {
         for fixup in &self.fixups {
@@ -114,6 +139,9 @@ impl Asm {
     /// Binds a label here.
     pub(super) fn bind(&mut self, label: Label) {
         self.labels[label.0 as usize] = Some(self.bytes.len());
+        if let Some(listing) = &mut self.listing {
+            listing.bind(label);
+        }
     }
 
     /// Fills up with `fill` to a multiple of `to` bytes.
@@ -124,12 +152,18 @@ impl Asm {
     /// Bytes that are no code.
     pub(super) fn data(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
+        if let Some(listing) = &mut self.listing {
+            listing.data(bytes);
+        }
     }
 
     // Vector instructions
 
     /// `reg`, `rm` and `vvvv` as the instruction's own description places them; `vvvv` is 0 where it has none.
     pub(super) fn vex(&mut self, op: Op, width: Width, reg: u8, vvvv: u8, rm: Operand, immediate: Option<u8>) {
+        if let Some(listing) = &mut self.listing {
+            listing.vector(op, width, reg, vvvv, rm, immediate);
+        }
         let (x, b) = match rm {
             Operand::Register(r) => (0, r.0 >> 3),
             Operand::Memory(mem) => mem.high_bits(),
@@ -160,21 +194,29 @@ impl Asm {
 
     /// Clears the upper halves, as code of other people expects.
     pub(super) fn vzeroupper(&mut self) {
+        self.note("vzeroupper", &[]);
         self.bytes.extend([0xc5, 0xf8, 0x77]);
     }
 
     // General instructions, on 64 bits unless they say otherwise
 
     pub(super) fn load(&mut self, to: Gpr, from: Mem) {
+        self.note("mov", &[to.into(), from.into()]);
         self.with_memory(&[0x8b], true, to.0, from, 0);
     }
 
     pub(super) fn store(&mut self, to: Mem, from: Gpr) {
+        self.note("mov", &[to.into(), from.into()]);
         self.with_memory(&[0x89], true, from.0, to, 0);
     }
 
     /// Loads 1, 2, 4 or 8 bytes, zero above.
     pub(super) fn load_bytes(&mut self, size: usize, to: Gpr, from: Mem) {
+        match size {
+            1 | 2 => self.note("movzx", &[Arg::Low(4, to), Arg::Sized(size, from)]),
+            4 => self.note("mov", &[Arg::Low(4, to), from.into()]),
+            _ => {}
+        }
         match size {
             1 => self.with_memory(&[0x0f, 0xb6], false, to.0, from, 0),
             2 => self.with_memory(&[0x0f, 0xb7], false, to.0, from, 0),
@@ -186,6 +228,9 @@ impl Asm {
     /// Stores the low 1, 2, 4 or 8 bytes of `rax`, `rcx`, `rdx` or `rbx`.
     pub(super) fn store_bytes(&mut self, size: usize, to: Mem, from: Gpr) {
         debug_assert!(from.0 < 4, "the low byte of another register needs a prefix");
+        if size < 8 {
+            self.note("mov", &[to.into(), Arg::Low(size, from)]);
+        }
         match size {
             1 => self.with_memory(&[0x88], false, from.0, to, 0),
             2 => {
@@ -199,93 +244,121 @@ impl Asm {
 
     /// Stores a 32-bit number.
     pub(super) fn store_immediate(&mut self, to: Mem, value: u32) {
+        self.note("mov", &[Arg::Sized(4, to), Arg::Bits(value.into())]);
         self.with_memory(&[0xc7], false, 0, to, 4);
         self.bytes.extend(value.to_le_bytes());
     }
 
     pub(super) fn lea(&mut self, to: Gpr, of: Mem) {
+        self.note("lea", &[to.into(), of.into()]);
         self.with_memory(&[0x8d], true, to.0, of, 0);
     }
 
     pub(super) fn add_into_memory(&mut self, to: Mem, from: Gpr) {
+        self.note("add", &[to.into(), from.into()]);
         self.with_memory(&[0x01], true, from.0, to, 0);
     }
 
     /// Adds a number to 64 bits in memory.
     pub(super) fn add_to_memory(&mut self, to: Mem, value: i32) {
+        self.note("add", &[Arg::Sized(8, to), Arg::Number(value)]);
         self.with_memory(&[0x81], true, 0, to, 4);
         self.bytes.extend(value.to_le_bytes());
     }
 
     pub(super) fn add(&mut self, to: Gpr, value: i32) {
+        self.note("add", &[to.into(), Arg::Number(value)]);
         self.with_registers(&[0x81], true, 0, to.0);
         self.bytes.extend(value.to_le_bytes());
     }
 
     pub(super) fn and(&mut self, to: Gpr, value: i32) {
+        self.note("and", &[to.into(), Arg::Number(value)]);
         self.with_registers(&[0x81], true, 4, to.0);
         self.bytes.extend(value.to_le_bytes());
     }
 
     pub(super) fn sub(&mut self, to: Gpr, from: Gpr) {
+        self.note("sub", &[to.into(), from.into()]);
         self.with_registers(&[0x29], true, from.0, to.0);
     }
 
     pub(super) fn neg(&mut self, to: Gpr) {
+        self.note("neg", &[to.into()]);
         self.with_registers(&[0xf7], true, 3, to.0);
     }
 
     pub(super) fn compare(&mut self, a: Gpr, b: Gpr) {
+        self.note("cmp", &[a.into(), b.into()]);
         self.with_registers(&[0x39], true, b.0, a.0);
     }
 
     pub(super) fn compare_immediate(&mut self, a: Gpr, value: i8) {
+        self.note("cmp", &[a.into(), Arg::Number(value.into())]);
         self.with_registers(&[0x83], true, 7, a.0);
         self.bytes.push(value as u8);
     }
 
     pub(super) fn copy(&mut self, to: Gpr, from: Gpr) {
+        self.note("mov", &[to.into(), from.into()]);
         self.with_registers(&[0x89], true, from.0, to.0);
     }
 
     pub(super) fn zero(&mut self, to: Gpr) {
+        self.note("xor", &[Arg::Low(4, to), Arg::Low(4, to)]);
         self.with_registers(&[0x31], false, to.0, to.0);
     }
 
     pub(super) fn immediate(&mut self, to: Gpr, value: u64) {
+        self.note("mov", &[to.into(), Arg::Bits(value)]);
         self.bytes.extend([0x48 | to.0 >> 3, 0xb8 | to.0 & 7]);
         self.bytes.extend(value.to_le_bytes());
     }
 
     pub(super) fn push(&mut self, register: Gpr) {
+        self.note("push", &[register.into()]);
         self.short(0x50, register);
     }
 
     pub(super) fn pop(&mut self, register: Gpr) {
+        self.note("pop", &[register.into()]);
         self.short(0x58, register);
     }
 
     pub(super) fn ret(&mut self) {
+        self.note("ret", &[]);
         self.bytes.push(0xc3);
     }
 
     pub(super) fn call_register(&mut self, to: Gpr) {
+        self.note("call", &[to.into()]);
         self.with_registers(&[0xff], false, 2, to.0);
     }
 
     pub(super) fn call(&mut self, to: Label) {
+        self.note("call", &[Arg::Label(to)]);
         self.bytes.push(0xe8);
         self.distance(to, 0, 0);
     }
 
     pub(super) fn jump(&mut self, to: Label) {
+        self.note("jmp", &[Arg::Label(to)]);
         self.bytes.push(0xe9);
         self.distance(to, 0, 0);
     }
 
     pub(super) fn jump_if(&mut self, condition: Condition, to: Label) {
+        self.note(condition.jump(), &[Arg::Label(to)]);
         self.bytes.extend([0x0f, 0x80 | condition as u8]);
         self.distance(to, 0, 0);
+    }
+
+    /// Notes a general instruction.
+    #[inline(always)]
+    fn note(&mut self, mnemonic: &str, args: &[Arg]) {
+        if let Some(listing) = &mut self.listing {
+            listing.general(mnemonic, args);
+        }
     }
 
     // Pieces of encodings

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// When there are so many, all are forgotten; whoever still runs one keeps it.
 const MOST: usize = 4096;
 
-type Kernels = HashMap<Spec, Option<Arc<Kernel>>, BuildHasherDefault<Mix>>;
+type Kernels = HashMap<Arc<Spec>, Option<Arc<Kernel>>, BuildHasherDefault<Mix>>;
 
 static KERNELS: Mutex<Option<Kernels>> = Mutex::new(None);
 
@@ -58,7 +58,8 @@ pub(super) fn kernel(spec: Spec) -> Option<Arc<Kernel>> {
         return known.clone();
     }
     // Two threads may write the same kernel at the same time; one of them is kept.
-    let written = Kernel::new(&spec).map(Arc::new);
+    let spec = Arc::new(spec);
+    let written = Kernel::new(spec.clone()).map(Arc::new);
     let mut kernels = lock();
     let kernels = kernels.get_or_insert_default();
     if kernels.len() >= MOST {

@@ -119,7 +119,6 @@ impl Fold {
     }
 
     /// The kernels that serve it.
-    #[cfg(test)]
     pub(super) fn kernels(&self) -> Vec<Arc<Kernel>> {
         match &self.kernels {
             Kernels::Along(kernel) => vec![kernel.clone()],

@@ -23,10 +23,13 @@ use super::op::{self, Op};
 use super::rare;
 use crate::codegen::order::ACCUMULATORS;
 use crate::ops::vector::Lane;
+use std::sync::Arc;
 
 /// A kernel that can be run.
 #[derive(Debug)]
 pub(super) struct Kernel {
+    /// What it was written from.
+    spec: Arc<Spec>,
     pages: Pages,
     /// The bytes its frame needs.
     pub(super) frame_bytes: usize,
@@ -37,16 +40,15 @@ pub(super) struct Kernel {
     /// The code, without the constants after it.
     #[cfg(test)]
     pub(super) code: Vec<u8>,
+    #[cfg(test)]
+    pub(super) constants: Vec<u8>,
 }
 
 impl Kernel {
     /// Writes the kernel, or gives `None` where there are no instructions for it or no memory for code.
-    pub(super) fn new(spec: &Spec) -> Option<Kernel> {
-        let built = build(spec)?;
-        let mut asm = Asm::default();
-        let frame = Frame::new(spec, &built, &mut asm);
-        let masks = [asm.label(), asm.label()];
-        let mut writer = Writer { spec, built: &built, asm, frame, sites: Vec::new(), spills: 0, masks };
+    pub(super) fn new(spec: Arc<Spec>) -> Option<Kernel> {
+        let built = build(&spec)?;
+        let mut writer = Writer::new(&spec, &built, Asm::default());
         writer.kernel();
         #[cfg(test)]
         let code_end = writer.asm.len();
@@ -56,13 +58,31 @@ impl Kernel {
         let code = writer.asm.finish();
         let pages = Pages::new(&code)?;
         Some(Kernel {
+            spec,
             pages,
             frame_bytes,
             pointers,
             scalars,
             #[cfg(test)]
             code: code[..code_end].to_vec(),
+            #[cfg(test)]
+            constants: code[code_end..].to_vec(),
         })
+    }
+
+    /// The code as text: the kernel is written once more.
+    pub(super) fn assembly(&self) -> String {
+        let built = build(&self.spec).expect("it was built before");
+        let mut writer = Writer::new(&self.spec, &built, Asm::listed());
+        writer.kernel();
+        writer.data();
+        let kind = match self.spec.kind {
+            Kind::Map { stream: false } => "a map".to_string(),
+            Kind::Map { stream: true } => "a map that stores past the caches".to_string(),
+            Kind::Along { .. } => "a fold along each row".to_string(),
+            Kind::Across { steps, .. } => format!("a fold across rows, {steps} at once"),
+        };
+        format!("; {kind}\n{}", writer.asm.text())
     }
 
     /// Runs the kernel.
@@ -94,7 +114,13 @@ struct Writer<'s> {
     masks: [Label; 2],
 }
 
-impl Writer<'_> {
+impl<'s> Writer<'s> {
+    fn new(spec: &'s Spec, built: &'s Built, mut asm: Asm) -> Writer<'s> {
+        let frame = Frame::new(spec, built, &mut asm);
+        let masks = [asm.label(), asm.label()];
+        Writer { spec, built, asm, frame, sites: Vec::new(), spills: 0, masks }
+    }
+
     fn kernel(&mut self) {
         let kept = self.frame.kept();
         for &register in &kept {
@@ -396,15 +422,14 @@ impl Writer<'_> {
         self.asm.align(32, 0xcc);
         self.asm.bind(self.frame.constants);
         for constant in &self.built.pieces.constants {
-            constant.iter().for_each(|word| self.asm.data(&word.to_le_bytes()));
+            self.asm.data(constant.map(u64::to_le_bytes).as_flattened());
         }
         self.asm.bind(self.masks[0]);
         self.asm.bind(self.masks[1]);
         self.asm.data(&[0xff; 32]);
         self.asm.data(&[0; 32]);
         self.asm.bind(self.frame.lane_numbers);
-        for lane in 0..4 * self.built.lanes as u64 * 2 {
-            self.asm.data(&lane.to_le_bytes());
-        }
+        let lanes: Vec<[u8; 8]> = (0..4 * self.built.lanes as u64 * 2).map(u64::to_le_bytes).collect();
+        self.asm.data(lanes.as_flattened());
     }
 }

@@ -98,7 +98,6 @@ impl Map {
     }
 
     /// The kernels that serve it.
-    #[cfg(test)]
     pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
         self.stores.all()
     }

@@ -3,7 +3,7 @@
 //! A program is served by a [`kernel`] that runs over rows of elements, and by Rust code that walks the rows ([`map`], [`fold`]) and
 //! brings guarded operands to where a kernel can read them ([`staged`]). The
 //! kernel's code is chosen word by word ([`select`], [`convert`], [`elements`], [`combine`]) as instructions on values ([`inst`]),
-//! which then get registers ([`allocate`]) and bytes ([`asm`], [`op`]). What the emitter does not serve (divisions of integers,
+//! which then get registers ([`allocate`]) and bytes ([`asm`], [`op`]), or text ([`listing`]). What the emitter does not serve (divisions of integers,
 //! very short rows, …) is left to the block interpreter, which gives the same bits.
 
 mod allocate;
@@ -19,6 +19,7 @@ mod frame;
 mod inst;
 mod kernel;
 mod line;
+mod listing;
 mod map;
 mod memory;
 mod op;
@@ -35,7 +36,7 @@ mod walk;
 
 use super::Call;
 use crate::lower::program::LoopProgram;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// A program as machine code.
 pub(super) struct Jit(Kind);
@@ -89,6 +90,20 @@ impl Jit {
             Kind::Map(_) | Kind::Tiled(_) => 0,
             Kind::Fold(fold) => fold.partial_bytes(),
         }
+    }
+
+    /// The kernels that serve the program.
+    fn kernels(&self) -> Vec<Arc<kernel::Kernel>> {
+        match &self.0 {
+            Kind::Map(map) => map.kernels(),
+            Kind::Tiled(tiled) => tiled.kernels(),
+            Kind::Fold(fold) => fold.kernels(),
+        }
+    }
+
+    /// The code of all kernels as text.
+    pub(super) fn assembly(&self) -> String {
+        self.kernels().iter().map(|kernel| kernel.assembly()).collect()
     }
 
     /// See [`super::Compiled::run`]. Nothing that is served has faults.

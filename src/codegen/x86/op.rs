@@ -1,6 +1,6 @@
 //! The vector instructions in use, by their encoding.
 //!
-//! One table makes the constants and, for the tests, the list of their names and forms.
+//! One table makes the constants, and the list of their names and forms for listings and tests.
 
 /// The part of a VEX encoding that names the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +15,7 @@ pub(super) struct Op {
     pub(super) extension: u8,
 }
 
-/// Where an instruction has its operands, for the tests.
-#[cfg(test)]
+/// Where an instruction has its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// Destination, source (`reg`, `rm`).
@@ -37,11 +36,18 @@ pub(super) enum Encoding {
     Vmi,
 }
 
+impl Op {
+    /// The name of its constant (the mnemonic without the `v`, `_STORE` behind it where there is also a load), and its form.
+    pub(super) fn described(self) -> (&'static str, Encoding) {
+        let found = ALL.iter().find(|(_, op, ..)| *op == self);
+        found.map(|&(name, _, encoding, _)| (name, encoding)).expect("every instruction is in the table")
+    }
+}
+
 macro_rules! ops {
     ($($name:ident: $encoding:ident $(($extra:literal))? $map:literal $prefix:literal $w:literal $code:literal $widths:literal;)*) => {
         $(pub(super) const $name: Op = Op { map: $map, prefix: $prefix, w: $w, code: $code, extension: 0 $(+ $extra)? };)*
         /// Name, instruction, form, and the widths it is used in.
-        #[cfg(test)]
         pub(super) const ALL: &[(&str, Op, Encoding, &str)] =
             &[$((stringify!($name), $name, Encoding::$encoding, $widths)),*];
     };

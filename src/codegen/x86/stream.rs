@@ -57,7 +57,6 @@ impl Stores {
     }
 
     /// The kernels.
-    #[cfg(test)]
     pub(super) fn all(&self) -> Vec<Arc<Kernel>> {
         std::iter::once(&self.near).chain(&self.far).cloned().collect()
     }

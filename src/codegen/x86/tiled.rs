@@ -84,7 +84,6 @@ impl Tiled {
     }
 
     /// The kernels that serve it.
-    #[cfg(test)]
     pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
         self.stores.all()
     }

@@ -2,6 +2,7 @@
 
 use super::super::asm::*;
 use super::super::op::{self, Encoding, Op};
+use super::listing;
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 
 /// The text of every instruction in a piece of code.
@@ -23,9 +24,12 @@ pub(super) fn disassemble(code: &[u8]) -> Vec<String> {
 
 #[track_caller]
 fn check(emit: impl FnOnce(&mut Asm), expected: &str) {
-    let mut asm = Asm::default();
+    let mut asm = Asm::listed();
     emit(&mut asm);
-    assert_eq!(disassemble(&asm.finish()), [expected]);
+    let text = asm.text();
+    let code = asm.finish();
+    assert_eq!(disassemble(&code), [expected]);
+    listing::check(&code, &[], &text);
 }
 
 fn name(constant: &str) -> String {
@@ -212,7 +216,7 @@ fn general_instructions_are_what_their_names_say() {
 
 #[test]
 fn jumps_and_constants_find_their_labels() {
-    let mut asm = Asm::default();
+    let mut asm = Asm::listed();
     let (back, ahead, constant) = (asm.label(), asm.label(), asm.label());
     asm.bind(back);
     asm.jump_if(Condition::Below, ahead);
@@ -234,7 +238,9 @@ fn jumps_and_constants_find_their_labels() {
     asm.data(&[1, 2, 3, 4]);
     let place = asm.len() - 4;
     let (constant_at, ahead_at) = (place as i64, end as i64 - 1);
+    let text = asm.text();
     let code = asm.finish();
+    listing::check(&code[..end], &code[end..], &text);
     assert_eq!(code[place..], [1, 2, 3, 4]);
     assert_eq!(place % 32, 0);
     let lines = disassemble(&code[..end]);

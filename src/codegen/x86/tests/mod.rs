@@ -3,12 +3,13 @@
 mod encoding;
 mod guarded;
 mod kernels;
+mod listing;
 mod math;
 mod random;
 mod sizes;
 mod turned;
 
-use super::{Jit, Kind, machine};
+use super::{Jit, machine};
 use crate::codegen::block::tests::scalar::{Scalar, Told, evaluate, places};
 use crate::codegen::{self, Call, Compiled};
 use crate::dtype::Literal;
@@ -84,10 +85,5 @@ fn check_told(program: &LoopProgram, operands: &[Vec<Literal>], told: &Told) -> 
 
 /// The kernels that serve a program.
 fn kernels(program: &LoopProgram) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
-    match Jit::of(program, 0) {
-        Some(Jit(Kind::Map(map))) => map.kernels(),
-        Some(Jit(Kind::Tiled(tiled))) => tiled.kernels(),
-        Some(Jit(Kind::Fold(fold))) => fold.kernels(),
-        None => vec![],
-    }
+    Jit::of(program, 0).map_or_else(Vec::new, |jit| jit.kernels())
 }

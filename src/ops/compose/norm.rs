@@ -3,7 +3,6 @@
 use super::reduction;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Node, ReduceKind};
-use crate::ops;
 use crate::ops::record::Dtypes;
 use crate::shape::normalize_axis;
 use smallvec::SmallVec;
@@ -15,8 +14,7 @@ pub(crate) fn softmax(x: &Node, axis: isize) -> Result<Node> {
     let exponentials = shifted.exp();
     let sum = exponentials.reduce("softmax", ReduceKind::Sum, &[axis], true)?;
     // y(g - Σ g·y): fewer roundings, and less work, than the way through the quotient and the sum.
-    let share = Node::map(&ops::RECIP, &[&sum])?; // once a row: a product is several times quicker than a quotient
-    let quotient = (&exponentials * &share).with_shortcut("softmax", &[&wide], move |g, _, y| {
+    let quotient = (&exponentials / &sum).with_shortcut("softmax", &[&wide], move |g, _, y| {
         let along = (g * y).reduce("softmax", ReduceKind::Sum, &[axis], true)?;
         Ok(vec![y * &(g - &along)])
     });

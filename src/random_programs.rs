@@ -1,10 +1,11 @@
 //! Random programs of every kind of node, executed and judged by the reference evaluator.
 
 use crate::dtype::{DType, Literal};
-use crate::graph::{Node, ReduceKind, SliceRange, Window};
+use crate::graph::{IdMap, Node, ReduceKind, SliceRange, Window};
 use crate::memory::Buffer;
 use crate::ops::compose::{contraction, indexing, join, movement};
 use crate::ops::{self};
+use crate::reference::Noise;
 use crate::shape::{Expr, Shape};
 use crate::{reference, runtime};
 
@@ -78,8 +79,10 @@ fn grow(rng: &mut Rng, x: &Node, y: &Node) -> Option<Node> {
             let kinds = [ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min, ReduceKind::Prod];
             let mut axes: Vec<isize> = (0..rank as isize).collect();
             axes.retain(|_| rng.chance(50));
-            // Long products overflow, and then their order matters.
-            let kind = kinds[rng.below(if x.len() > 64 { 3 } else { 4 })];
+            let kind = kinds[rng.below(4)];
+            if kind == ReduceKind::Prod && may_overflow(x) {
+                return None;
+            }
             x.reduce("test", kind, &axes, rng.chance(50)).ok()?
         }
         8 => {
@@ -174,21 +177,37 @@ fn grow(rng: &mut Rng, x: &Node, y: &Node) -> Option<Node> {
     })
 }
 
+/// Whether a product of some of the values may be too large on the way: whether a zero or the overflow comes first then
+/// depends on the order, which is the library's own.
+fn may_overflow(node: &Node) -> bool {
+    let Ok(values) = reference::evaluate(node) else { return true };
+    let size = |value: &Literal| value.to_f64().abs().max(1.0).log2();
+    node.dtype().is_float() && values.iter().map(size).filter(|size| size.is_finite()).sum::<f64>() > 100.0
+}
+
 /// All of the nodes at once, each against the reference.
 fn check(nodes: &[Node], seed: u64) {
     let expected: Vec<_> = nodes.iter().map(reference::evaluate).collect();
+    let moved: Vec<Vec<Vec<Literal>>> = nodes.iter().map(moved).collect();
     let listing = crate::graph::listing(nodes);
     let whole = runtime::execute(nodes);
     if expected.iter().any(Result::is_err) {
         assert!(whole.is_err(), "program {seed}: the reference failed, the run did not");
         return;
     }
-    for (node, expected) in nodes.iter().zip(expected) {
-        check_one(node, expected, seed, &listing);
+    for ((node, expected), moved) in nodes.iter().zip(expected).zip(moved) {
+        check_one(node, expected, &moved, seed, &listing);
     }
 }
 
-fn check_one(node: &Node, expected: crate::Result<Vec<Literal>>, seed: u64, listing: &str) {
+/// The values of a node that is no float, with every float on the way moved by a few of its last bits, in two ways. What then comes
+/// out otherwise (a comparison of nearly equal numbers) hangs on the order of a sum.
+fn moved(node: &Node) -> Vec<Vec<Literal>> {
+    let way = |way| reference::evaluate_from(node, &IdMap::default(), Some(Noise { bits: 4.0, way })).ok();
+    if node.dtype().is_float() { Vec::new() } else { (0..2).filter_map(way).collect() }
+}
+
+fn check_one(node: &Node, expected: crate::Result<Vec<Literal>>, moved: &[Vec<Literal>], seed: u64, listing: &str) {
     let found = runtime::read(node);
     let (expected, found) = match (expected, found) {
         (Ok(expected), Ok(found)) => (expected, found),
@@ -209,7 +228,8 @@ fn check_one(node: &Node, expected: crate::Result<Vec<Literal>>, seed: u64, list
             (a - b).abs() <= bits * b.abs().max(1.0)
         };
         let same = x == *e || a == b || (a.is_nan() && b.is_nan());
-        assert!(same || near, "program {seed}: element {k} is {x}, the reference has {e}\n{listing}");
+        let undecided = moved.iter().any(|values| values[k] != *e);
+        assert!(same || near || undecided, "program {seed}: element {k} is {x}, the reference has {e}\n{listing}");
     }
 }
 

@@ -2,31 +2,10 @@
 //!
 //! Allocations are counted in this process, so the one test that counts them is alone in it.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+mod allocator;
+
+use allocator::allocations as count;
 use zither::{Matrix, Result, Tensor, Vector, compile};
-
-/// Counts what goes through it.
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: everything is handed to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(start, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// The weights of a 6-64-8-4 network, by a formula.
 fn weights() -> Vec<(Matrix<f32>, Vector<f32>)> {
@@ -78,11 +57,11 @@ fn a_compiled_network_allocates_nothing_and_is_right_for_every_input() -> Result
     }
     // The test runner's own thread may allocate: the quietest of many rounds counts.
     let counted = (0..100).map(|_| {
-        let before = ALLOCATIONS.load(Relaxed);
+        let before = count();
         for x in &inputs {
             drop(run.call(x).expect("it ran before"));
         }
-        ALLOCATIONS.load(Relaxed) - before
+        count() - before
     });
     assert_eq!(counted.min(), Some(0));
 

@@ -1,37 +1,18 @@
 //! The strided kernels take no memory for each element: counted with an allocator that counts.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+mod allocator;
+
+use allocator::allocations as count;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use zither::strided::{Strided, map, reduce, zip};
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: everything is passed on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: the caller's word is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller's word is passed on.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// The allocations of a run: the fewest of several, since the test harness has threads of its own.
 fn allocations(mut run: impl FnMut()) -> usize {
     run(); // the library's threads start here
     let count = |_| {
-        let before = ALLOCATIONS.load(Relaxed);
+        let before = count();
         run();
-        ALLOCATIONS.load(Relaxed) - before
+        count() - before
     };
     (0..10).map(count).min().unwrap()
 }

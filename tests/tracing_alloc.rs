@@ -1,39 +1,19 @@
 //! What it costs to write an op down: one piece of memory a node. In a process of its own: the count is the whole process's.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod allocator;
+
+use allocator::allocations as count;
 use zither::{Dim1, Result, Tensor};
-
-struct Counting;
-
-static PIECES: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator with the same arguments.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        PIECES.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps `alloc`'s contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps `dealloc`'s contract, and the memory came from `System`.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 const OPS: usize = 1000;
 
 /// Pieces of memory taken by `OPS` ops in a row, and by letting go of them.
 fn pieces(x: &Tensor<f32, Dim1>, op: impl Fn(Tensor<f32, Dim1>) -> Tensor<f32, Dim1>) -> (usize, usize) {
-    let start = PIECES.load(Ordering::Relaxed);
+    let start = count();
     let chain = (0..OPS).fold(x.clone(), |y, _| op(y));
-    let traced = PIECES.load(Ordering::Relaxed);
+    let traced = count();
     drop(chain);
-    (traced - start, PIECES.load(Ordering::Relaxed) - traced)
+    (traced - start, count() - traced)
 }
 
 #[test]

@@ -23,3 +23,4 @@ pub use explain::Explanation;
 pub(crate) use explain::{explain, lowered};
 pub(crate) use program::{Nodes, Program};
 pub use threads::{set_threads, threads};
+pub(crate) use verify::is_on as verifies;

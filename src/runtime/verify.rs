@@ -14,7 +14,7 @@ use crate::schedule::Request;
 use std::sync::OnceLock;
 
 /// Whether the environment asks for it.
-pub(super) fn is_on() -> bool {
+pub(crate) fn is_on() -> bool {
     static ON: OnceLock<bool> = OnceLock::new();
     *ON.get_or_init(|| std::env::var_os("ZITHER_VERIFY").is_some_and(|value| value == "1"))
 }

@@ -116,6 +116,7 @@
 //! | [`runtime`] | the number of threads (`ZITHER_THREADS`) |
 
 mod codegen;
+mod contract;
 pub mod dtype;
 mod error;
 mod grad;

@@ -1,6 +1,7 @@
 //! Running a plan: buffers, threads, kernels in order.
 
 mod cache;
+mod contraction;
 mod cost;
 mod debug;
 mod execute;

@@ -15,7 +15,11 @@ static DOORS: &[(&str, &[&str])] = &[
     ("schedule", &["error", "dtype", "shape", "graph", "ops"]),
     ("lower", &["error", "dtype", "shape", "graph", "ops", "schedule"]),
     ("codegen", &["dtype", "shape", "ops", "lower"]),
-    ("runtime", &["error", "dtype", "shape", "memory", "ops", "graph", "schedule", "lower", "codegen", "reference"]),
+    ("contract", &["dtype"]),
+    (
+        "runtime",
+        &["error", "dtype", "shape", "memory", "ops", "graph", "schedule", "lower", "codegen", "contract", "reference"],
+    ),
     ("strided", &["error", "dtype", "runtime"]),
     ("reference", &["error", "dtype", "shape", "memory", "graph", "ops"]),
     ("tensor", ANY),

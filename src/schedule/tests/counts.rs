@@ -11,7 +11,7 @@ use crate::shape::Expr;
 use crate::{grad, reference, runtime};
 
 /// Numbers between -2 and 2, different for every `seed`.
-fn data(shape: &[usize], seed: u64) -> Node {
+pub(super) fn data(shape: &[usize], seed: u64) -> Node {
     let len = shape.iter().product();
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -24,7 +24,7 @@ fn data(shape: &[usize], seed: u64) -> Node {
 
 /// Asks for nodes at once: they take so many kernels, and have the reference's numbers.
 #[track_caller]
-fn takes(expected: usize, wanted: &[Node]) {
+pub(super) fn takes(expected: usize, wanted: &[Node]) {
     let kernels = count_of(wanted);
     assert_eq!(kernels, expected, "kernels of\n{}", crate::graph::listing(wanted));
     agrees(wanted);
@@ -50,7 +50,7 @@ fn count_of(wanted: &[Node]) -> usize {
 }
 
 #[track_caller]
-fn agrees(wanted: &[Node]) {
+pub(super) fn agrees(wanted: &[Node]) {
     let expected: Vec<Vec<Literal>> = wanted.iter().map(|node| reference::evaluate(node).unwrap()).collect();
     runtime::execute(wanted).unwrap();
     for (node, expected) in wanted.iter().zip(expected) {

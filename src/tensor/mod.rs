@@ -3,6 +3,7 @@
 //! A tensor is a thin typed handle on a node of the graph. All work is in the untyped core; the methods here check
 //! what the types do not, and hand over.
 
+mod activation;
 mod autograd;
 mod closure;
 mod compile;
@@ -15,14 +16,19 @@ mod elementwise;
 mod index;
 mod join;
 mod linalg;
+mod losses;
+mod maths;
 mod movement;
 mod nested;
 mod nn;
 mod operand;
 mod operators;
 mod print;
+mod products;
 mod read;
 mod reduce;
+mod shaping;
+mod tables;
 mod twins;
 mod var;
 
@@ -34,9 +40,10 @@ pub use dimension::{
 };
 pub use dynamic::DynTensor;
 pub use index::{Ellipsis, IndexPart, IndexParts, NewAxis, Selection, Step, Stepped};
+pub use losses::{CrossEntropyOptions, Reduction};
 pub use movement::PadValue;
 pub use nested::NdArray;
-pub use nn::{CrossEntropyOptions, Reduction, Window};
+pub use nn::Window;
 pub use operand::{DynOperand, Operand};
 pub use read::realize_all;
 pub use var::Var;

@@ -2,10 +2,11 @@
 
 use crate::case::{number, stepped};
 use crate::store::dtype;
+use crate::{elementwise, losses, shapes};
 use serde_json::Value;
-use zither::{CrossEntropyOptions, DType, DynTensor, Ellipsis, IndexPart, NewAxis, PadValue, Reduction, Window};
+use zither::{DType, DynTensor, Ellipsis, IndexPart, NewAxis, PadValue, Window};
 
-type Outcome = Result<Vec<DynTensor>, String>;
+pub(crate) type Outcome = Result<Vec<DynTensor>, String>;
 
 /// Whether [`apply`] knows an op.
 pub(crate) fn is_built(op: &str) -> bool {
@@ -17,12 +18,12 @@ pub(crate) fn is_built(op: &str) -> bool {
     }
 }
 
-fn text(error: zither::Error) -> String {
+pub(crate) fn text(error: zither::Error) -> String {
     error.to_string()
 }
 
 /// The axes a case names: one, several, or (missing) none.
-fn axes(kw: &Value, key: &str) -> Option<Vec<isize>> {
+pub(crate) fn axes(kw: &Value, key: &str) -> Option<Vec<isize>> {
     match &kw[key] {
         Value::Null => None,
         Value::Array(list) => Some(list.iter().map(|k| k.as_i64().unwrap() as isize).collect()),
@@ -30,16 +31,16 @@ fn axes(kw: &Value, key: &str) -> Option<Vec<isize>> {
     }
 }
 
-fn axis(kw: &Value, key: &str) -> isize {
+pub(crate) fn axis(kw: &Value, key: &str) -> isize {
     kw[key].as_i64().unwrap_or_else(|| panic!("{key} of {kw}")) as isize
 }
 
-fn sizes(value: &Value) -> Vec<usize> {
+pub(crate) fn sizes(value: &Value) -> Vec<usize> {
     value.as_array().unwrap().iter().map(|k| k.as_u64().unwrap() as usize).collect()
 }
 
 /// One number for all axes, or one each.
-fn each<const N: usize>(kw: &Value, key: &str, default: usize) -> [usize; N] {
+pub(crate) fn each<const N: usize>(kw: &Value, key: &str, default: usize) -> [usize; N] {
     match &kw[key] {
         Value::Null => [default; N],
         Value::Array(list) => std::array::from_fn(|k| list[k].as_u64().unwrap() as usize),
@@ -47,7 +48,7 @@ fn each<const N: usize>(kw: &Value, key: &str, default: usize) -> [usize; N] {
     }
 }
 
-fn window<const N: usize>(kw: &Value) -> Window<N> {
+pub(crate) fn window<const N: usize>(kw: &Value) -> Window<N> {
     Window {
         stride: each(kw, "stride", 1),
         padding: each(kw, "padding", 0),
@@ -82,7 +83,7 @@ fn reduce(x: &DynTensor, kw: &Value, f: Reduce) -> Outcome {
     one(f(x, &axes, kw["keepdim"].as_bool().unwrap_or(false)))
 }
 
-fn one(result: zither::Result<DynTensor>) -> Outcome {
+pub(crate) fn one(result: zither::Result<DynTensor>) -> Outcome {
     result.map(|tensor| vec![tensor]).map_err(text)
 }
 
@@ -214,17 +215,16 @@ pub(crate) fn apply(op: &str, x: &[DynTensor], kw: &Value) -> Outcome {
         "tril" => one(a.try_tril(axis(kw, "k"))),
         "triu" => one(a.try_triu(axis(kw, "k"))),
         "cast" => one(a.try_cast(dtype(kw["to"].as_str().unwrap_or("f32")))),
-        "cross_entropy" => {
-            let reduction = match kw["reduction"].as_str() {
-                Some("sum") => Reduction::Sum,
-                Some("none") => Reduction::None,
-                _ => Reduction::Mean,
-            };
-            let label_smoothing = kw["label_smoothing"].as_f64().unwrap_or(0.0);
-            one(a.try_cross_entropy(&x[1], CrossEntropyOptions { reduction, label_smoothing, ignore_index: -100 }))
-        }
-        other => Err(format!("unknown op {other}")),
+        other => composed(other, x, kw),
     }
+}
+
+/// Ops that have a file of their own by theme.
+fn composed(op: &str, x: &[DynTensor], kw: &Value) -> Outcome {
+    elementwise::apply(op, x, kw)
+        .or_else(|| losses::apply(op, x, kw))
+        .or_else(|| shapes::apply(op, x, kw))
+        .unwrap_or_else(|| Err(format!("unknown op {op}")))
 }
 
 fn spread(op: &str, x: &DynTensor, kw: &Value) -> Outcome {

@@ -5,7 +5,8 @@ use crate::dtype::Literal;
 use crate::graph::SliceRange;
 use crate::graph::build::whole_ranges;
 use crate::memory::Buffer;
-use crate::ops::compose::loss::{self, CrossEntropy, Reduction};
+use crate::ops::compose::loss::Reduction;
+use crate::ops::compose::loss::classes::{self, CrossEntropy};
 use crate::ops::compose::{activation, contraction, indexing, join, norm, reduction};
 use crate::shape::Expr;
 use crate::{grad, reference, runtime};
@@ -235,9 +236,12 @@ fn a_loss_is_one_kernel() {
     let target = Node::from_buffer(Buffer::from_vec("test", labels).unwrap(), [64].as_slice().into());
     for reduction in [Reduction::Mean, Reduction::Sum, Reduction::None] {
         let settings = CrossEntropy { reduction, label_smoothing: 0.0, ignore_index: -100 };
-        takes(1, &[loss::cross_entropy(&logits, &target, settings).unwrap()]);
+        takes(1, &[classes::cross_entropy(&logits, &target, None, settings).unwrap()]);
         let smooth = CrossEntropy { label_smoothing: 0.1, ..settings };
-        takes(1, &[loss::cross_entropy(&logits, &target, smooth).unwrap()]);
+        let losses = classes::cross_entropy(&logits, &target, None, smooth).unwrap();
+        let seed = losses.fill(1.0);
+        takes_at_most(2, &grad::gradients(&losses, seed, std::slice::from_ref(&logits)).unwrap());
+        takes(1, &[classes::cross_entropy(&logits, &target, None, smooth).unwrap()]);
     }
     let squares = &logits - &data(&[64, 40], 2);
     takes(1, &[reduction::mean("mse", &(&squares * &squares), None, false).unwrap()]);

@@ -116,6 +116,8 @@
 //! | [`runtime`] | the number of threads (`ZITHER_THREADS`) |
 
 mod codegen;
+#[cfg_attr(not(test), expect(dead_code, reason = "the scheduler does not make contractions yet"))]
+mod contract;
 pub mod dtype;
 mod error;
 mod grad;

@@ -16,6 +16,7 @@ static DOORS: &[(&str, &[&str])] = &[
     ("lower", &["error", "dtype", "shape", "graph", "ops", "schedule"]),
     ("codegen", &["dtype", "shape", "ops", "lower"]),
     ("runtime", &["error", "dtype", "shape", "memory", "ops", "graph", "schedule", "lower", "codegen", "reference"]),
+    ("contract", &["dtype"]),
     ("strided", &["error", "dtype", "runtime"]),
     ("reference", &["error", "dtype", "shape", "memory", "graph", "ops"]),
     ("tensor", ANY),

@@ -178,11 +178,11 @@ impl Rows {
                 };
                 let runner = if is_short { stage.last.as_ref().unwrap_or(&stage.tile) } else { &stage.tile };
                 let call = Call { loads: &loads, scalars: space.scalars(&stage.scalars), out, origin: row };
-                // SAFETY: the loads' views stay within their buffers, of which the rows of this tile are read, or within the scratch
-                // rows that an earlier stage has just written; the output has room for the tile's rows, and no other part
-                // writes them.
                 match runner {
                     Runner::Code(compiled) => {
+                        // SAFETY: the loads' views stay within their buffers, of which the rows of this tile are read, or within the scratch
+                        // rows that an earlier stage has just written; the output has room for the tile's rows, and no other part
+                        // writes them.
                         unsafe { compiled.run_all(&call) }.map_err(|fault| Failure { fault, node: stage.node })?;
                     }
                     Runner::Product(product) => {

@@ -38,6 +38,9 @@ pub(crate) fn contraction(work: &MapReduce) -> Option<Contraction> {
     let Some((ReduceKind::Sum, reduced)) = &work.reduce else { return None };
     let (left, right) = factors(work)?;
     let (on_left, on_right) = (Factor::of(&work.loads[left])?, Factor::of(&work.loads[right])?);
+    if !on_left.guards.is_empty() || !on_right.guards.is_empty() {
+        return None; // borders are not packed yet
+    }
     let mut roles = Contraction { left, right, ..Contraction::default() };
     for axis in (0..work.space.len()).filter(|&axis| work.space[axis] != 1) {
         let role = match (reduced.contains(&axis), on_left.follows(axis), on_right.follows(axis)) {
@@ -140,9 +143,6 @@ impl Factor {
             Position::Computed(position) => position.affine(rank)?,
         };
         let mut guards = Vec::new();
-        if !conditions.is_empty() {
-            return None;
-        }
         for (condition, default) in &conditions {
             if !is_zero(*default) {
                 return None;

@@ -1,0 +1,408 @@
+//! Runs the parts of a product: packs blocks of the operands, sums tiles over all depth, and delivers them.
+
+use super::axes::Group;
+use super::deliver::deliver;
+use super::kernel::{Element, Kernel, Number, Tile, same};
+use super::pack::{View, WIDEST};
+use super::plan::{Pack, Plan, Read, share};
+use super::{Operand, Operands, Product, Source};
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// Where things are in a thread's scratch, in bytes.
+pub(super) struct Scratch<K> {
+    left: usize,
+    right: usize,
+    tile: usize,
+    narrow: usize,
+    bytes: usize,
+    kernel: PhantomData<K>,
+}
+
+impl<K: Kernel> Scratch<K> {
+    fn new(plan: &Plan) -> Scratch<K> {
+        let (acc, elem) = (size_of::<K::Acc>(), size_of::<K::Elem>());
+        let (left, right) = (plan.most_rows * plan.depth_block, plan.most_cols * plan.depth_block);
+        let mut bytes = 0;
+        let mut take = |wanted: bool, size: usize| {
+            let start = bytes;
+            bytes += if wanted { size.next_multiple_of(64) } else { 0 };
+            start
+        };
+        let panel = K::COLS * plan.depth_block;
+        let packed = plan.packs.iter().map(|pack| pack.line_step * pack.depth_step).max().unwrap_or(0);
+        Scratch {
+            left: take(plan.left == Read::Local, left * acc),
+            right: take(plan.right != Read::Shared, if plan.right == Read::Direct { panel } else { right } * acc),
+            tile: take(true, plan.most_rows * plan.most_cols * acc),
+            narrow: take(!same::<K>(), left.max(right).max(packed) * elem),
+            bytes,
+            kernel: PhantomData,
+        }
+    }
+
+    /// The bytes a thread needs.
+    pub(super) fn bytes(plan: &Plan) -> usize {
+        Self::new(plan).bytes
+    }
+}
+
+/// Panels of an operand: where the kernel finds it.
+#[derive(Clone, Copy)]
+struct Panels<A> {
+    start: *const A,
+    /// From panel to panel, from line to line, and from depth to depth.
+    panel: isize,
+    line: isize,
+    depth: isize,
+    /// The last panel, if it is somewhere else.
+    edge: *const A,
+}
+
+impl<A> Panels<A> {
+    fn packed(start: *const A, width: usize, depth: usize) -> Panels<A> {
+        Panels { start, panel: (width * depth) as isize, line: 1, depth: width as isize, edge: std::ptr::null() }
+    }
+}
+
+/// A block of an operand that is packed.
+struct Block {
+    is_left: bool,
+    batch: usize,
+    lines: Range<usize>,
+    depth: Range<usize>,
+}
+
+/// What a block of depth is added to.
+struct Part<A> {
+    depth: usize,
+    /// Rows and columns.
+    sizes: (usize, usize),
+    to: *mut A,
+    stride: isize,
+    /// Whether columns may be written up to a whole panel.
+    roomy: bool,
+    /// Whether there are sums already.
+    add: bool,
+}
+
+/// The most rows a tile may have.
+const TALLEST: usize = 6;
+
+/// Runs one part.
+///
+/// # Safety
+/// As for [`Product::run`]; the machine is of the kernel's kind.
+pub(super) unsafe fn run<K: Kernel>(product: &Product, phase: usize, part: usize, call: &Operands<'_>) {
+    let plan = &product.plan;
+    let scratch = Scratch::<K>::new(plan);
+    let worker = Worker::<K> { product, plan, call, scratch };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if phase + 1 < plan.phases() {
+            worker.pack_shared(part);
+        } else {
+            worker.multiply(part);
+        }
+    }
+}
+
+/// One thread at work on one part.
+struct Worker<'a, K> {
+    product: &'a Product,
+    plan: &'a Plan,
+    call: &'a Operands<'a>,
+    scratch: Scratch<K>,
+}
+
+impl<K: Kernel> Worker<'_, K> {
+    fn scratch_at<T>(&self, start: usize) -> *mut T {
+        self.call.scratch.wrapping_add(start).cast()
+    }
+
+    fn operand(&self, is_left: bool) -> (&Operand, *const K::Elem, Option<&dyn Source>, usize) {
+        if is_left {
+            (&self.product.left, self.call.left.cast(), self.call.left_source, K::ROWS)
+        } else {
+            (&self.product.right, self.call.right.cast(), self.call.right_source, K::COLS)
+        }
+    }
+
+    /// Packs one part of an operand for all parts.
+    ///
+    /// # Safety
+    /// As for [`run`].
+    unsafe fn pack_shared(&self, mut part: usize) {
+        let first = self.plan.packs[0].parts(self.plan);
+        let pack = if part < first { &self.plan.packs[0] } else { &self.plan.packs[1] };
+        part -= if part < first { 0 } else { first };
+        let (rest, line_part) = (part / pack.line_parts, part % pack.line_parts);
+        let (rest, depth_part) = (rest / pack.depth_parts, rest % pack.depth_parts);
+        let (batch, block) = (rest / self.plan.depth_blocks(), rest % self.plan.depth_blocks());
+        let (operand, .., width) = self.operand(pack.is_left);
+        let depths = self.plan.depths(block);
+        let depth = depths.start + depth_part * pack.depth_step;
+        let line = line_part * pack.line_step;
+        let what = Block {
+            is_left: pack.is_left,
+            batch,
+            lines: line..(line + pack.line_step).min(operand.lines.len()),
+            depth: depth.min(depths.end)..(depth + pack.depth_step).min(depths.end),
+        };
+        let to = self.shared(pack, batch, block, line).wrapping_add(depth_part * pack.depth_step * width);
+        // SAFETY: the caller's promise; each part has places of its own.
+        unsafe { self.pack(what, to, depths.len() * width) }
+    }
+
+    /// Where the panel of a line is in what is shared.
+    fn shared(&self, pack: &Pack, batch: usize, block: usize, line: usize) -> *mut K::Acc {
+        let batch = if pack.batch == 1 { 0 } else { batch };
+        let depths = self.plan.depths(block);
+        let at = pack.start + batch * pack.lines * self.plan.depth + pack.lines * depths.start + line * depths.len();
+        self.call.shared.cast::<K::Acc>().wrapping_add(at)
+    }
+
+    /// Packs a block of an operand, widened, into panels at a distance of `panel`.
+    ///
+    /// # Safety
+    /// As for [`run`]; `to` has room for whole panels.
+    unsafe fn pack(&self, block: Block, to: *mut K::Acc, panel: usize) {
+        let (operand, base, source, width) = self.operand(block.is_left);
+        let Block { batch, lines, depth, .. } = block;
+        let panels = lines.len().div_ceil(width);
+        let len = depth.len() * width;
+        let (elems, elem_panel) = match same::<K>() {
+            true => (to.cast(), panel),
+            false => (self.scratch_at::<K::Elem>(self.scratch.narrow), len),
+        };
+        // SAFETY: the caller's promise; the scratch has room for the largest block that is packed.
+        unsafe {
+            if let Some(source) = source {
+                fill(source, batch, lines, depth, width, elem_panel, elems);
+            } else {
+                let base = base.offset(operand.offset + operand.batch.offset(batch));
+                let view = View { base, lines: &operand.lines, depth: &operand.depth };
+                view.pack::<K>(lines, depth, width, elem_panel, elems);
+            }
+            if !same::<K>() {
+                (0..panels).for_each(|i| K::widen(elems.add(i * len), to.add(i * panel), len));
+            }
+        }
+    }
+
+    /// Packs a block of an operand for this part.
+    ///
+    /// # Safety
+    /// As for [`run`]; `to` has room for whole panels.
+    unsafe fn pack_local(
+        &self,
+        is_left: bool,
+        batch: usize,
+        lines: Range<usize>,
+        depth: Range<usize>,
+        to: *mut K::Acc,
+    ) {
+        let panel = depth.len() * if is_left { K::ROWS } else { K::COLS };
+        // SAFETY: the caller's promise.
+        unsafe { self.pack(Block { is_left, batch, lines, depth }, to, panel) }
+    }
+
+    /// Sums one part over all depth, and delivers it.
+    ///
+    /// # Safety
+    /// As for [`run`].
+    unsafe fn multiply(&self, part: usize) {
+        let plan = self.plan;
+        let (rest, row_part) = (part / plan.row_parts, part % plan.row_parts);
+        let (batch_part, col_part) = (rest / plan.col_parts, rest % plan.col_parts);
+        let rows = share(plan.rows, K::ROWS, plan.row_parts, row_part);
+        let cols = share(plan.cols, K::COLS, plan.col_parts, col_part);
+        let first = batch_part * plan.batch_step;
+        for batch in first..(first + plan.batch_step).min(plan.batch) {
+            // SAFETY: the caller's promise.
+            unsafe { self.tile(batch, rows.clone(), cols.clone()) }
+        }
+    }
+
+    /// # Safety
+    /// As for [`run`].
+    unsafe fn tile(&self, batch: usize, rows: Range<usize>, cols: Range<usize>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let tile = self.scratch_at::<K::Acc>(self.scratch.tile);
+            let direct = if self.call.finish.is_none() { self.place(batch, &rows, &cols) } else { None };
+            let (to, stride) = direct.unwrap_or((tile, cols.len().next_multiple_of(K::COLS) as isize));
+            for block in 0..self.plan.depth_blocks() {
+                let (left, right) = (self.left(batch, block, &rows), self.right(batch, block, &cols));
+                let (depth, sizes) = (self.plan.depths(block).len(), (rows.len(), cols.len()));
+                self.sum(left, right, &Part { depth, sizes, to, stride, roomy: direct.is_none(), add: block > 0 });
+            }
+            if direct.is_none() {
+                deliver::<K>(self.product, self.call, batch, rows, cols, tile, stride as usize);
+            }
+        }
+    }
+
+    /// Where the tile is in the result, and its stride, if sums can be kept there.
+    fn place(&self, batch: usize, rows: &Range<usize>, cols: &Range<usize>) -> Option<(*mut K::Acc, isize)> {
+        let out = &self.product.out;
+        let row_stride = out.rows.uniform(rows)?;
+        let side_by_side = out.cols.uniform(cols)? == 1 || cols.len() == 1;
+        (same::<K>() && side_by_side).then(|| {
+            let at = out.batch.offset(batch) + out.rows.offset(rows.start) + out.cols.offset(cols.start);
+            (self.call.out.cast::<K::Acc>().wrapping_offset(at), row_stride)
+        })
+    }
+
+    /// The left operand of a block of depth.
+    ///
+    /// # Safety
+    /// As for [`run`].
+    unsafe fn left(&self, batch: usize, block: usize, rows: &Range<usize>) -> Panels<K::Acc> {
+        let depths = self.plan.depths(block);
+        let packed = |start| Panels::packed(start, K::ROWS, depths.len());
+        match self.plan.left {
+            Read::Direct => {
+                // SAFETY: the caller's promise.
+                unsafe { self.direct(true, batch, rows, &depths) }
+            }
+            Read::Shared => packed(self.shared(&self.plan.packs[0], batch, block, rows.start)),
+            Read::Local => {
+                let to = self.scratch_at(self.scratch.left);
+                // SAFETY: the caller's promise.
+                unsafe { self.pack_local(true, batch, rows.clone(), depths.clone(), to) };
+                packed(to)
+            }
+        }
+    }
+
+    /// The right operand of a block of depth.
+    ///
+    /// # Safety
+    /// As for [`run`].
+    unsafe fn right(&self, batch: usize, block: usize, cols: &Range<usize>) -> Panels<K::Acc> {
+        let depths = self.plan.depths(block);
+        let packed = |start| Panels::packed(start, K::COLS, depths.len());
+        match self.plan.right {
+            Read::Direct => {
+                // SAFETY: the caller's promise.
+                unsafe { self.direct(false, batch, cols, &depths) }
+            }
+            Read::Shared => {
+                packed(self.shared(self.plan.packs.last().expect("a shared operand"), batch, block, cols.start))
+            }
+            Read::Local => {
+                let to = self.scratch_at(self.scratch.right);
+                // SAFETY: the caller's promise.
+                unsafe { self.pack_local(false, batch, cols.clone(), depths.clone(), to) };
+                packed(to)
+            }
+        }
+    }
+
+    /// An operand where it is. Columns that do not fill a panel are packed behind.
+    ///
+    /// # Safety
+    /// As for [`run`].
+    unsafe fn direct(
+        &self,
+        is_left: bool,
+        batch: usize,
+        lines: &Range<usize>,
+        depths: &Range<usize>,
+    ) -> Panels<K::Acc> {
+        let (operand, base, _, width) = self.operand(is_left);
+        let stride = |group: &Group| group.uniform(&(0..group.len())).expect("one stride");
+        let line = stride(&operand.lines);
+        let at = operand.offset + operand.batch.offset(batch);
+        let start = base.wrapping_offset(at + operand.lines.offset(lines.start) + operand.depth.offset(depths.start));
+        let mut panels = Panels {
+            start: start.cast(),
+            panel: width as isize * line,
+            line,
+            depth: stride(&operand.depth),
+            edge: std::ptr::null(),
+        };
+        if !is_left && !lines.len().is_multiple_of(width) {
+            let to = self.scratch_at(self.scratch.right);
+            // SAFETY: the caller's promise; the scratch has room for a panel.
+            unsafe { self.pack_local(false, batch, lines.end - lines.len() % width..lines.end, depths.clone(), to) };
+            panels.edge = to;
+        }
+        panels
+    }
+
+    /// Adds a block of depth to all tiles of a part, or sets them to it.
+    ///
+    /// # Safety
+    /// As for [`run`]; `to` has the part's rows at a distance of `stride`.
+    unsafe fn sum(&self, left: Panels<K::Acc>, right: Panels<K::Acc>, part: &Part<K::Acc>) {
+        let (rows, cols) = part.sizes;
+        for (j, col) in (0..cols).step_by(K::COLS).enumerate() {
+            let width = (cols - col).min(K::COLS);
+            let edge = width < K::COLS && !right.edge.is_null();
+            let (b, b_depth) = match edge {
+                true => (right.edge, K::COLS as isize),
+                false => (right.start.wrapping_offset(j as isize * right.panel), right.depth),
+            };
+            for (i, row) in (0..rows).step_by(K::ROWS).enumerate() {
+                let height = (rows - row).min(K::ROWS);
+                let a = left.start.wrapping_offset(i as isize * left.panel);
+                let c = part.to.wrapping_offset(row as isize * part.stride).wrapping_add(col);
+                let mut tile = Tile {
+                    depth: part.depth,
+                    a,
+                    a_row: left.line,
+                    a_depth: left.depth,
+                    b,
+                    b_depth,
+                    c,
+                    c_row: part.stride,
+                    add: part.add,
+                };
+                // SAFETY: the caller's promise. A tile that is not whole goes through one that is, unless there is room.
+                unsafe {
+                    if width == K::COLS || part.roomy {
+                        K::tile(height, width, &tile);
+                    } else {
+                        let mut whole = [[K::Acc::ZERO; WIDEST]; TALLEST];
+                        (tile.c, tile.c_row, tile.add) = (whole.as_mut_ptr().cast(), WIDEST as isize, false);
+                        K::tile(height, width, &tile);
+                        for (r, sums) in whole[..height].iter().enumerate() {
+                            let c = c.offset(r as isize * part.stride);
+                            for (j, &sum) in sums[..width].iter().enumerate() {
+                                *c.add(j) = if part.add { (*c.add(j)).plus(sum) } else { sum };
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Computes panels of an operand. Lines that are missing are zeros.
+///
+/// # Safety
+/// `to` has room for whole panels.
+unsafe fn fill<E: Element>(
+    source: &dyn Source,
+    batch: usize,
+    lines: Range<usize>,
+    depth: Range<usize>,
+    width: usize,
+    panel: usize,
+    to: *mut E,
+) {
+    for (i, start) in lines.clone().step_by(width).enumerate() {
+        let to = to.wrapping_add(i * panel);
+        let end = (start + width).min(lines.end);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if end - start < width {
+                (0..depth.len() * width).for_each(|i| *to.add(i) = E::ZERO);
+            }
+            source.fill(batch, start..end, depth.clone(), to.cast(), 1, width);
+        }
+    }
+}

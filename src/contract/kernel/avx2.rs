@@ -1,0 +1,266 @@
+//! Kernels for x86-64 with AVX2, FMA and F16C: a tile of 6 rows and two vectors of columns fills twelve of the sixteen
+//! registers, and every product is one fused multiply-add.
+
+use super::element::{Element, Number};
+use super::{Kernel, Tile, avx2_pack, plain};
+use crate::dtype::{bf16, f16};
+use std::arch::x86_64::*;
+use std::marker::PhantomData;
+
+/// Elements of type `E` on a machine with AVX2, FMA and F16C.
+pub(in crate::contract) struct Avx2<E>(PhantomData<E>);
+
+const ROWS: usize = 6;
+
+/// One register of numbers, and what is done with it.
+///
+/// # Safety
+/// The methods need AVX2 and FMA; pointers may be read or written for as many numbers as a register holds.
+pub(super) trait Lanes: Number {
+    type Vector: Copy;
+    const LANES: usize;
+
+    unsafe fn zero() -> Self::Vector;
+    unsafe fn load(from: *const Self) -> Self::Vector;
+    unsafe fn splat(from: *const Self) -> Self::Vector;
+    unsafe fn fused(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+    unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    unsafe fn store(to: *mut Self, value: Self::Vector);
+}
+
+macro_rules! lanes {
+    ($float:ident $vector:ident $lanes:literal $zero:ident $load:ident $splat:ident $fused:ident $add:ident $store:ident) => {
+        impl Lanes for $float {
+            type Vector = $vector;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            unsafe fn zero() -> $vector {
+                // SAFETY: the machine has AVX2.
+                unsafe { $zero() }
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $float) -> $vector {
+                // SAFETY: the caller's promise.
+                unsafe { $load(from) }
+            }
+
+            #[inline(always)]
+            unsafe fn splat(from: *const $float) -> $vector {
+                // SAFETY: the caller's promise.
+                unsafe { $splat(&*from) }
+            }
+
+            #[inline(always)]
+            unsafe fn fused(a: $vector, b: $vector, c: $vector) -> $vector {
+                // SAFETY: the machine has FMA.
+                unsafe { $fused(a, b, c) }
+            }
+
+            #[inline(always)]
+            unsafe fn add(a: $vector, b: $vector) -> $vector {
+                // SAFETY: the machine has AVX2.
+                unsafe { $add(a, b) }
+            }
+
+            #[inline(always)]
+            unsafe fn store(to: *mut $float, value: $vector) {
+                // SAFETY: the caller's promise.
+                unsafe { $store(to, value) }
+            }
+        }
+    };
+}
+
+lanes!(f32 __m256 8 _mm256_setzero_ps _mm256_loadu_ps _mm256_broadcast_ss _mm256_fmadd_ps _mm256_add_ps _mm256_storeu_ps);
+lanes!(f64 __m256d 4 _mm256_setzero_pd _mm256_loadu_pd _mm256_broadcast_sd _mm256_fmadd_pd _mm256_add_pd _mm256_storeu_pd);
+
+/// The sums of one tile of `R` rows and `V` vectors of columns. If `PACKED`, both operands are panels as packing makes them.
+///
+/// # Safety
+/// As for [`Kernel::tile`].
+#[target_feature(enable = "avx2,fma")]
+unsafe fn tile<A: Lanes, const R: usize, const V: usize, const PACKED: bool>(call: &Tile<A>) {
+    let a_row = if PACKED { 1 } else { call.a_row };
+    let a_depth = if PACKED { ROWS as isize } else { call.a_depth };
+    let b_depth = if PACKED { 2 * A::LANES as isize } else { call.b_depth };
+    let (mut a, mut b) = (call.a, call.b);
+    // SAFETY: the caller's promise: `R` rows of `a` and `c`, `V` vectors of columns of `b` and `c`, `depth` of `a` and `b`.
+    unsafe {
+        for row in 0..R {
+            let c = call.c.offset(row as isize * call.c_row);
+            _mm_prefetch::<_MM_HINT_T0>(c.cast());
+            if V == 2 {
+                _mm_prefetch::<_MM_HINT_T0>(c.add(2 * A::LANES - 1).cast());
+            }
+        }
+        let mut sums = [[A::zero(); V]; R];
+        macro_rules! step {
+            () => {{
+                let mut columns = [A::zero(); V];
+                for (v, columns) in columns.iter_mut().enumerate() {
+                    *columns = A::load(b.add(v * A::LANES));
+                }
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let x = A::splat(a.offset(row as isize * a_row));
+                    for (sum, &columns) in sums.iter_mut().zip(&columns) {
+                        *sum = A::fused(x, columns, *sum);
+                    }
+                }
+                a = a.offset(a_depth);
+                b = b.offset(b_depth);
+            }};
+        }
+        for _ in 0..call.depth / 4 {
+            if PACKED {
+                _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(16 * ROWS).cast());
+            }
+            step!();
+            step!();
+            step!();
+            step!();
+        }
+        for _ in 0..call.depth % 4 {
+            step!();
+        }
+        for (row, sums) in sums.iter().enumerate() {
+            for (v, &sum) in sums.iter().enumerate() {
+                let c = call.c.offset(row as isize * call.c_row).add(v * A::LANES);
+                A::store(c, if call.add { A::add(A::load(c), sum) } else { sum });
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::tile`], with `V` vectors of columns.
+#[inline(always)]
+unsafe fn tile_rows<A: Lanes, const V: usize, const PACKED: bool>(rows: usize, call: &Tile<A>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match rows {
+            1 => tile::<A, 1, V, PACKED>(call),
+            2 => tile::<A, 2, V, PACKED>(call),
+            3 => tile::<A, 3, V, PACKED>(call),
+            4 => tile::<A, 4, V, PACKED>(call),
+            5 => tile::<A, 5, V, PACKED>(call),
+            _ => tile::<A, ROWS, V, PACKED>(call),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::tile`].
+#[inline(always)]
+unsafe fn float_tile<A: Lanes>(rows: usize, cols: usize, call: &Tile<A>) {
+    let packed = call.a_row == 1 && call.a_depth == ROWS as isize && call.b_depth == 2 * A::LANES as isize;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (cols > A::LANES, packed) {
+            (true, true) => tile_rows::<A, 2, true>(rows, call),
+            (true, false) => tile_rows::<A, 2, false>(rows, call),
+            (false, true) => tile_rows::<A, 1, true>(rows, call),
+            (false, false) => tile_rows::<A, 1, false>(rows, call),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::tile`].
+#[target_feature(enable = "avx2")]
+unsafe fn integer_tile<A: Number>(rows: usize, _cols: usize, call: &Tile<A>) {
+    // SAFETY: the caller's promise.
+    unsafe { plain::tile_rows(rows, call) }
+}
+
+/// # Safety
+/// As for [`Kernel::widen`].
+#[target_feature(enable = "avx2")]
+unsafe fn widen<E: Element>(from: *const E, to: *mut E::Acc, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { plain::widen(from, to, len) }
+}
+
+/// # Safety
+/// As for [`Kernel::narrow`].
+#[target_feature(enable = "avx2")]
+unsafe fn narrow<E: Element>(from: *const E::Acc, to: *mut E, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { plain::narrow(from, to, len) }
+}
+
+/// # Safety
+/// As for [`Kernel::widen`].
+#[target_feature(enable = "avx2,f16c")]
+unsafe fn widen_f16(from: *const f16, to: *mut f32, len: usize) {
+    let whole = len / 8 * 8;
+    // SAFETY: the caller's promise.
+    unsafe {
+        for i in (0..whole).step_by(8) {
+            _mm256_storeu_ps(to.add(i), _mm256_cvtph_ps(_mm_loadu_si128(from.add(i).cast())));
+        }
+        plain::widen(from.add(whole), to.add(whole), len - whole);
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::narrow`].
+#[target_feature(enable = "avx2,f16c")]
+unsafe fn narrow_f16(from: *const f32, to: *mut f16, len: usize) {
+    let whole = len / 8 * 8;
+    // SAFETY: the caller's promise.
+    unsafe {
+        for i in (0..whole).step_by(8) {
+            let halves = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_loadu_ps(from.add(i)));
+            _mm_storeu_si128(to.add(i).cast(), halves);
+        }
+        plain::narrow(from.add(whole), to.add(whole), len - whole);
+    }
+}
+
+macro_rules! kernels {
+    ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
+        impl Kernel for Avx2<$elem> {
+            type Elem = $elem;
+            type Acc = <$elem as Element>::Acc;
+            const ROWS: usize = $rows;
+            const COLS: usize = $cols;
+
+            #[inline]
+            unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>) {
+                // SAFETY: the caller's promise.
+                unsafe { $tile(rows, cols, call) }
+            }
+
+            #[inline]
+            unsafe fn turn(lines: &[*const $elem], depth: usize, ahead: isize, to: *mut $elem) -> bool {
+                // SAFETY: the caller's promise.
+                unsafe { $turn(lines, depth, ahead, to) }
+            }
+
+            #[inline]
+            unsafe fn widen(from: *const $elem, to: *mut Self::Acc, len: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { $widen(from, to, len) }
+            }
+
+            #[inline]
+            unsafe fn narrow(from: *const Self::Acc, to: *mut $elem, len: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { $narrow(from, to, len) }
+            }
+        }
+    )*};
+}
+
+kernels! {
+    f32 ROWS, 16, float_tile, avx2_pack::turn_4, widen, narrow;
+    f64 ROWS, 8, float_tile, avx2_pack::turn_8, widen, narrow;
+    f16 ROWS, 16, float_tile, avx2_pack::turn_2, widen_f16, narrow_f16;
+    bf16 ROWS, 16, float_tile, avx2_pack::turn_2, widen, narrow;
+    u8 4, 16, integer_tile, avx2_pack::turn_1, widen, narrow;
+    u16 4, 16, integer_tile, avx2_pack::turn_2, widen, narrow;
+    u32 4, 16, integer_tile, avx2_pack::turn_4, widen, narrow;
+    u64 4, 16, integer_tile, avx2_pack::turn_8, widen, narrow;
+}

@@ -1,0 +1,76 @@
+//! The innermost loops: the sums of one small tile, kept in registers.
+//!
+//! A kernel is an element type on a kind of machine. Elements are widened to the type they are summed in when they are
+//! packed: 16-bit floats to `f32`, narrow integers to `u32` (what is cut off again does not depend on the sign).
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx2_pack;
+mod element;
+mod plain;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx2::Avx2;
+pub(super) use element::{Element, Number};
+pub(super) use plain::Plain;
+
+/// One tile: `c[r][j] = Σ_k a[r][k]·b[k][j]`, or `c += ` that sum.
+pub(super) struct Tile<A> {
+    pub(super) depth: usize,
+    pub(super) a: *const A,
+    /// From one row of `a` to the next, and from one of its depths to the next.
+    pub(super) a_row: isize,
+    pub(super) a_depth: isize,
+    /// The columns of `b` lie side by side.
+    pub(super) b: *const A,
+    pub(super) b_depth: isize,
+    /// The columns of `c` lie side by side.
+    pub(super) c: *mut A,
+    pub(super) c_row: isize,
+    /// Whether the sum is added to what `c` holds.
+    pub(super) add: bool,
+}
+
+/// The innermost loops for elements of one type on one kind of machine.
+pub(super) trait Kernel: 'static {
+    /// What tensors hold.
+    type Elem: Element<Acc = Self::Acc>;
+    /// What is summed.
+    type Acc: Number;
+    /// The rows of a tile.
+    const ROWS: usize;
+    /// The columns of a tile.
+    const COLS: usize;
+
+    /// The sums of a tile of `rows` rows (1 to `ROWS`) and `cols` columns, all `COLS` of which may be read in `b`, and all
+    /// of which are written, whatever `cols` is.
+    ///
+    /// # Safety
+    /// The machine is of the kind; what the call says may be read and written.
+    unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>);
+
+    /// Copies `depth` elements each of `lines.len()` lines, which lie one after the other in each line, to
+    /// `to[k * width + line]`. The next lines that are wanted are `ahead` of these. False if there is no quick way to do that; nothing has been done then.
+    ///
+    /// # Safety
+    /// The machine is of the kind; the lines may be read and the places written.
+    unsafe fn turn(lines: &[*const Self::Elem], depth: usize, ahead: isize, to: *mut Self::Elem) -> bool;
+
+    /// Elements as they are summed.
+    ///
+    /// # Safety
+    /// The machine is of the kind; `len` elements may be read and written.
+    unsafe fn widen(from: *const Self::Elem, to: *mut Self::Acc, len: usize);
+
+    /// Sums as elements.
+    ///
+    /// # Safety
+    /// As for [`Kernel::widen`].
+    unsafe fn narrow(from: *const Self::Acc, to: *mut Self::Elem, len: usize);
+}
+
+/// Whether elements are summed as they are.
+pub(super) const fn same<K: Kernel>() -> bool {
+    K::Elem::SAME
+}

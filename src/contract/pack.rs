@@ -1,0 +1,145 @@
+//! Packing: a block of an operand is copied, through whatever strides it has, into panels that the kernels read in order.
+//!
+//! A panel has `width` lines (rows of the left operand, columns of the right one): element `(line, k)` is at
+//! `k * width + line`. Where the last panel has no more lines it holds zeros, or some line again;
+//! what comes of them is never stored.
+
+use super::axes::{Group, Run};
+use super::kernel::{Element, Kernel};
+use std::ops::Range;
+
+/// The most lines a panel may have.
+pub(super) const WIDEST: usize = 16;
+
+/// One batch index of an operand.
+pub(super) struct View<'a, E> {
+    pub(super) base: *const E,
+    pub(super) lines: &'a Group,
+    pub(super) depth: &'a Group,
+}
+
+impl<E: Element> View<'_, E> {
+    /// Packs lines × depths into panels of `width` lines, `panel` elements from one to the next.
+    ///
+    /// # Safety
+    /// The elements may be read; `to` has room for whole panels; the machine is of the kernel's kind.
+    #[inline]
+    pub(super) unsafe fn pack<K: Kernel<Elem = E>>(
+        &self,
+        lines: Range<usize>,
+        depth: Range<usize>,
+        width: usize,
+        panel: usize,
+        to: *mut E,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.lines.uniform(&lines) == Some(1) {
+                match width {
+                    4 => self.pack_along::<4>(lines, depth, panel, to),
+                    6 => self.pack_along::<6>(lines, depth, panel, to),
+                    8 => self.pack_along::<8>(lines, depth, panel, to),
+                    _ => self.pack_along::<WIDEST>(lines, depth, panel, to),
+                }
+            } else {
+                for (i, start) in lines.clone().step_by(width).enumerate() {
+                    let end = (start + width).min(lines.end);
+                    let ahead = if end < lines.end { self.lines.offset(end) - self.lines.offset(start) } else { 0 };
+                    self.pack_across::<K>(start..end, depth.clone(), ahead, width, to.add(i * panel));
+                }
+            }
+        }
+    }
+
+    /// Lines that lie side by side: each depth is copied a panel's width at a time. Eight depths go through all panels
+    /// before the next eight, so that memory is read in long pieces.
+    ///
+    /// # Safety
+    /// As for [`View::pack`], with lines of stride 1.
+    unsafe fn pack_along<const W: usize>(&self, lines: Range<usize>, depth: Range<usize>, panel: usize, to: *mut E) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let base = self.base.offset(self.lines.offset(lines.start));
+            let (whole, rest) = (lines.len() / W, lines.len() % W);
+            let mut done = 0;
+            for run in self.depth.runs(depth) {
+                for first in (0..run.len).step_by(8) {
+                    let count = (run.len - first).min(8);
+                    let from = base.offset(run.offset + first as isize * run.stride);
+                    let to = to.add((done + first) * W);
+                    for p in 0..whole {
+                        for k in 0..count {
+                            let from = from.offset(k as isize * run.stride).add(p * W);
+                            std::ptr::copy_nonoverlapping(from, to.add(p * panel + k * W), W);
+                        }
+                    }
+                    if rest > 0 {
+                        for k in 0..count {
+                            let from = from.offset(k as isize * run.stride).add(whole * W);
+                            let to = to.add(whole * panel + k * W);
+                            for i in 0..W {
+                                *to.add(i) = if i < rest { *from.add(i) } else { E::ZERO };
+                            }
+                        }
+                    }
+                }
+                done += run.len;
+            }
+        }
+    }
+
+    /// Any lines: one panel. The next one is `ahead` of it.
+    ///
+    /// # Safety
+    /// As for [`View::pack`], with at most `width` lines.
+    unsafe fn pack_across<K: Kernel<Elem = E>>(
+        &self,
+        lines: Range<usize>,
+        depth: Range<usize>,
+        ahead: isize,
+        width: usize,
+        to: *mut E,
+    ) {
+        // SAFETY: the caller's promise. Lines that are missing are the first one again.
+        unsafe {
+            let mut starts = [self.base.offset(self.lines.offset(lines.start)); WIDEST];
+            let mut at = 0;
+            for run in self.lines.runs(lines) {
+                for i in 0..run.len {
+                    starts[at] = self.base.offset(run.offset + i as isize * run.stride);
+                    at += 1;
+                }
+            }
+            let mut to = to;
+            for run in self.depth.runs(depth) {
+                pack_run::<K>(&starts[..width], run, ahead, to);
+                to = to.add(run.len * width);
+            }
+        }
+    }
+}
+
+/// Depths at equal distances of any lines.
+///
+/// # Safety
+/// As for [`View::pack`].
+#[inline]
+unsafe fn pack_run<K: Kernel>(starts: &[*const K::Elem], run: Run, ahead: isize, to: *mut K::Elem) {
+    let width = starts.len();
+    let mut lines = [std::ptr::null(); WIDEST];
+    for (line, start) in lines.iter_mut().zip(starts) {
+        *line = start.wrapping_offset(run.offset);
+    }
+    let lines = &lines[..width];
+    // SAFETY: the caller's promise.
+    unsafe {
+        if run.stride == 1 && run.len >= 4 && K::turn(lines, run.len, ahead, to) {
+            return;
+        }
+        for k in 0..run.len {
+            for (i, line) in lines.iter().enumerate() {
+                *to.add(k * width + i) = *line.offset(k as isize * run.stride);
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Products against naive ones.
+
+mod cases;
+mod naive;
+mod orders;
+mod paths;

@@ -80,6 +80,16 @@ impl Labels {
         Ok(scores.gather_by(lookup, &self.beside(&self.label), self.axis)?.reshaped(&self.samples))
     }
 
+    /// The labels, of which one that is none of so many classes is an error: each is looked up among as many zeros, and what is found
+    /// there added to it.
+    #[track_caller]
+    fn checked(&self, op: &'static str, classes: usize) -> Result<Node> {
+        let lookup = Lookup { name: op, from_end: false };
+        let flat = self.label.reshaped(&[self.label.len()]);
+        let zero = Node::full(&[classes], Literal::I64(0))?.gather_by(lookup, &flat, 0)?;
+        Ok(&self.label + &zero.reshaped(&self.samples))
+    }
+
     /// One number for each class, along the classes' axis of `rank` axes.
     #[track_caller]
     fn along(&self, weight: &Node, rank: usize) -> Node {
@@ -193,7 +203,8 @@ fn losses(
         return Ok(losses);
     }
     // softmax(x) less the wanted distribution: one pass over the logits, and nothing is scattered.
-    let inputs = [logits, &labels.label, &labels.counted];
+    let label = labels.checked(op, logits.shape()[axis])?;
+    let inputs = [logits, &label, &labels.counted];
     Ok(losses.with_shortcut(op, &inputs, move |g, x, _| {
         let (logits, label, counted) = (&x[0], &x[1], &x[2]);
         let mut column = Shape::from_slice(label.shape());

@@ -70,7 +70,9 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
         Recipe::Custom(vjp) => {
             // The input is the value without its history; behind it stands the value with it.
             let value = inputs[0].inputs().first().unwrap_or(&inputs[0]).clone();
-            Ok(match vjp.rebuilt(vjp.inputs().iter().map(&new).collect(), value.clone()) {
+            let (inputs_of, beside) = (vjp.inputs(), vjp.beside());
+            let again = |nodes: &[Node]| nodes.iter().map(&new).collect();
+            Ok(match vjp.rebuilt(again(&inputs_of), again(&beside), value.clone()) {
                 Some(vjp) => value.with_vjp(vjp),
                 None => inputs[0].clone(),
             })

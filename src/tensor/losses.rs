@@ -3,10 +3,10 @@
 //! Each has a short form, the mean as a scalar, and one with settings (`_with`), whose rank follows from the
 //! [`Reduction`].
 
+use super::nn::node;
 use super::twins::twins;
 use super::{Dim0, Dim1, DimDyn, Dimension, DynTensor, HasAxes, Tensor};
 use crate::dtype::{FloatDType, IntegerDType};
-use crate::graph::Node;
 use crate::ops::compose::loss::classes::{self, CrossEntropy};
 use crate::ops::compose::loss::{binary, regression, similarity};
 
@@ -37,10 +37,6 @@ impl CrossEntropyOptions {
             ignore_index: self.ignore_index,
         }
     }
-}
-
-fn node<T: FloatDType, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> Option<&Node> {
-    tensor.map(|tensor| tensor.node())
 }
 
 /// Losses between two tensors of one shape, with one number as setting or none.

@@ -12,6 +12,7 @@ mod create;
 mod dimension;
 mod display;
 mod dynamic;
+mod einsum;
 mod elementwise;
 mod index;
 mod join;
@@ -21,8 +22,10 @@ mod maths;
 mod movement;
 mod nested;
 mod nn;
+mod normal;
 mod operand;
 mod operators;
+mod pool;
 mod print;
 mod products;
 mod read;
@@ -39,12 +42,15 @@ pub use dimension::{
     BroadcastWith, Dim, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Dim6, DimDyn, Dimension, HasAxes, IntoShape, MatMulWith,
 };
 pub use dynamic::DynTensor;
+pub use einsum::{EinsumOperands, einsum, try_einsum};
 pub use index::{Ellipsis, IndexPart, IndexParts, NewAxis, Selection, Step, Stepped};
 pub use losses::{CrossEntropyOptions, Reduction};
 pub use movement::PadValue;
 pub use nested::NdArray;
 pub use nn::Window;
+pub use normal::{AttentionOptions, BatchNormed, DynBatchNormed};
 pub use operand::{DynOperand, Operand};
+pub use pool::{Interpolation, Pool};
 pub use read::realize_all;
 pub use var::Var;
 

@@ -29,7 +29,8 @@ impl<const N: usize> Default for Window<N> {
 }
 
 impl<const N: usize> Window<N> {
-    fn sliding(&self) -> Sliding {
+    /// The same, of any number of axes.
+    pub(super) fn sliding(&self) -> Sliding {
         Sliding {
             stride: SmallVec::from_slice(&self.stride),
             padding: SmallVec::from_slice(&self.padding),
@@ -38,7 +39,8 @@ impl<const N: usize> Window<N> {
     }
 }
 
-fn node<T: FloatDType, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> Option<&Node> {
+/// The node of a tensor that may be missing.
+pub(super) fn node<T: FloatDType, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> Option<&Node> {
     tensor.map(|tensor| tensor.node())
 }
 

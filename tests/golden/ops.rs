@@ -2,7 +2,7 @@
 
 use crate::case::{number, stepped};
 use crate::store::dtype;
-use crate::{elementwise, losses, shapes};
+use crate::{elementwise, layers, losses, shapes};
 use serde_json::Value;
 use zither::{DType, DynTensor, Ellipsis, IndexPart, NewAxis, PadValue, Window};
 
@@ -222,6 +222,7 @@ pub(crate) fn apply(op: &str, x: &[DynTensor], kw: &Value) -> Outcome {
 /// Ops that have a file of their own by theme.
 fn composed(op: &str, x: &[DynTensor], kw: &Value) -> Outcome {
     elementwise::apply(op, x, kw)
+        .or_else(|| layers::apply(op, x, kw))
         .or_else(|| losses::apply(op, x, kw))
         .or_else(|| shapes::apply(op, x, kw))
         .unwrap_or_else(|| Err(format!("unknown op {op}")))

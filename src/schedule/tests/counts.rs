@@ -5,9 +5,12 @@ use crate::dtype::Literal;
 use crate::graph::SliceRange;
 use crate::graph::build::whole_ranges;
 use crate::memory::Buffer;
+use crate::ops::compose::convolution::Sliding;
 use crate::ops::compose::loss::Reduction;
 use crate::ops::compose::loss::classes::{self, CrossEntropy};
-use crate::ops::compose::{activation, contraction, indexing, join, norm, reduction};
+use crate::ops::compose::pool::Pooling;
+use crate::ops::compose::pool::max::max_pool;
+use crate::ops::compose::{activation, batch_norm, contraction, indexing, join, norm, reduction};
 use crate::shape::Expr;
 use crate::{grad, reference, runtime};
 
@@ -281,4 +284,27 @@ fn columns_are_summed_side_by_side_and_what_follows_comes_after() {
     takes(1, &both);
     takes(1, &[&sum(&x, &[0]) * 2.5]);
     takes(1, &[&activation::relu(&x).unwrap().reduce_all("sum", ReduceKind::Sum).unwrap() / 7.0]);
+}
+
+#[test]
+fn a_batch_norm_is_three_kernels_with_its_statistics_and_a_max_pool_is_one() {
+    let (x, weight, bias) = (data(&[8, 6, 5, 5], 1), data(&[6], 2), data(&[6], 3));
+    let normed = || batch_norm::train(&x, Some(&weight), Some(&bias), 1e-5).unwrap();
+    takes_at_most(3, &[normed().output]);
+    let all = normed();
+    takes_at_most(3, &[all.output, &all.mean * 0.1, &all.var * 0.1]);
+    let pooling = |kernel: usize, stride: usize, padding: usize| {
+        let each = |size: usize| smallvec::SmallVec::from_elem(size, 2);
+        let sliding = Sliding { stride: each(stride), padding: each(padding), dilation: each(1) };
+        Pooling { kernel: each(kernel), sliding, ceil: false }
+    };
+    for pooling in [pooling(2, 2, 0), pooling(3, 2, 1), pooling(3, 1, 1)] {
+        let largest = max_pool("max_pool2d", &x, &pooling).unwrap();
+        takes(1, std::slice::from_ref(&largest));
+        let largest = max_pool("max_pool2d", &x, &pooling).unwrap();
+        // Where the largest are, and what comes back to them.
+        let seed = data(largest.shape(), 4);
+        runtime::execute(std::slice::from_ref(&largest)).unwrap();
+        takes_at_most(3, &grad::gradients(&largest, seed, std::slice::from_ref(&x)).unwrap());
+    }
 }

@@ -4,6 +4,7 @@ mod activation;
 mod contraction;
 mod create;
 mod elementwise;
+mod layers;
 mod loss;
 mod maths;
 mod movement;
@@ -101,6 +102,7 @@ pub(super) fn cases() -> impl Iterator<Item = &'static Case> {
         contraction::CASES,
         create::CASES,
         elementwise::CASES,
+        layers::CASES,
         loss::CASES,
         maths::CASES,
         movement::CASES,

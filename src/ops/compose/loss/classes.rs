@@ -4,7 +4,6 @@ use super::{Reduction, reduce};
 use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Lookup, Node, ReduceKind};
-use crate::ops::compose::norm::{log_softmax, softmax};
 use crate::ops::compose::{reduction, together};
 use crate::ops::record::Dtypes;
 use crate::shape::Shape;
@@ -184,8 +183,15 @@ fn losses(
     smoothing: f64,
 ) -> Result<Node> {
     let (op, axis) = ("cross_entropy", labels.axis);
+    if logits.len() == 0 {
+        return Ok(labels.picked(op, logits)?.keep_where(&labels.counted));
+    }
     let share = smoothing / logits.shape()[axis] as f64;
-    let log_probability = log_softmax(logits, axis as isize)?;
+    let along = [axis as isize];
+    let shift = reduction::shift(op, logits, &along)?;
+    let shifted = logits - &shift;
+    let log_sum = shifted.exp().reduce(op, ReduceKind::Sum, &along, true)?.ln();
+    let log_probability = &shifted - &log_sum;
     let mut losses = -&labels.picked(op, &log_probability)?;
     if let Some(weights) = weights {
         losses = &losses * weights;
@@ -195,7 +201,7 @@ fn losses(
             Some(weight) => &log_probability * &labels.along(weight, logits.rank()),
             None => log_probability,
         };
-        let even = weighed.reduce(op, ReduceKind::Sum, &[axis as isize], false)?;
+        let even = weighed.reduce(op, ReduceKind::Sum, &along, false)?;
         losses = &(&losses * (1.0 - smoothing)) - &(&even * share);
     }
     let losses = losses.keep_where(&labels.counted);
@@ -204,18 +210,16 @@ fn losses(
     }
     // softmax(x) less the wanted distribution: one pass over the logits, and nothing is scattered.
     let label = labels.checked(op, logits.shape()[axis])?;
-    let inputs = [logits, &label, &labels.counted];
-    Ok(losses.with_shortcut(op, &inputs, move |g, x, _| {
-        let (logits, label, counted) = (&x[0], &x[1], &x[2]);
-        let mut column = Shape::from_slice(label.shape());
-        column.insert(axis, 1);
+    let beside = [&label, &labels.counted, &shift, &log_sum];
+    Ok(losses.with_shortcut_beside(op, &[logits], &beside, move |g, x, _| {
+        let [logits, label, counted, shift, log_sum] = x else { unreachable!("one input and four beside it") };
         let mut along = Shape::from_elem(1, logits.rank());
         along[axis] = logits.shape()[axis];
-        let classes = Node::positions(logits.shape()[axis])?.reshaped(&along);
-        let hit = classes.broadcast_to(logits.shape())?.eq(&label.reshaped(&column)).cast(logits.dtype())?;
-        let apart = &softmax(logits, axis as isize)? - &(&hit * (1.0 - smoothing));
+        let classes = Node::positions(logits.shape()[axis])?.reshaped(&along).broadcast_to(logits.shape())?;
+        let column = |node: &Node| node.reshaped(shift.shape());
+        let hit = classes.eq(&column(label)).cast(logits.dtype())?;
+        let apart = &(&(logits - shift) - log_sum).exp() - &(&hit * (1.0 - smoothing));
         let apart = if smoothing != 0.0 { &apart - share } else { apart };
-        let slope = &apart * &g.keep_where(counted).reshaped(&column);
-        Ok(vec![slope, label.fill(0.0), counted.fill(0.0)])
+        Ok(vec![&apart * &column(&g.keep_where(counted))])
     }))
 }

@@ -21,6 +21,8 @@ pub(super) struct Spec {
     /// How results lie along the row; folds write them side by side.
     pub(super) output: Step,
     pub(super) kind: Kind,
+    /// The registers: 256 bits or, for maps, 512.
+    pub(super) full: Width,
 }
 
 /// How an operand is read.
@@ -74,8 +76,8 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let needed = needed(spec);
     let used = || spec.words.iter().zip(&needed).filter(|(_, needed)| **needed).map(|(word, _)| *word);
     let wide = |lane: Lane| matches!(lane, Lane::I64 | Lane::F64);
-    let lanes = if used().any(|(_, lane)| wide(lane)) { 4 } else { 8 };
-    let mut select = Select::new(lanes);
+    let lanes = spec.full.bytes() / if used().any(|(_, lane)| wide(lane)) { 8 } else { 4 };
+    let mut select = Select::new(spec.full, lanes);
     let mut names = vec![NONE; spec.words.len()];
     let mut used_operands = vec![false; spec.operands.len()];
     for (at, &(word, lane)) in spec.words.iter().enumerate() {
@@ -134,8 +136,11 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
             select.write(output, dtype, Step::Dense, accumulator);
         }
     }
+    if select.too_wide {
+        return None;
+    }
     let mut pieces = select.pieces;
-    keep_invariants(&mut pieces);
+    keep_invariants(&mut pieces, spec.full);
     let scalar = |(word, lane)| if let Word::Scalar(slot) = word { Some((slot, lane)) } else { None };
     let scalars = used().filter_map(scalar).collect();
     Some(Built { pieces, lanes, used: used_operands, operands, accumulator, scalars })
@@ -163,7 +168,7 @@ fn needed(spec: &Spec) -> Vec<bool> {
 }
 
 /// Gives a slot of the frame to every value that the preamble makes and other pieces read.
-fn keep_invariants(pieces: &mut Pieces) {
+fn keep_invariants(pieces: &mut Pieces, full: Width) {
     let readers = pieces.body.iter().chain(&pieces.tail).chain(&pieces.after).chain(&pieces.finish);
     for id in readers.flat_map(|inst| inst.args).filter(|&id| id != NONE) {
         let value = &mut pieces.values[id as usize];
@@ -179,7 +184,7 @@ fn keep_invariants(pieces: &mut Pieces) {
             && let Home::Slot(slot) = pieces.values[inst.to as usize].home
         {
             let (form, args) = (Form::Store(Target::Slot(slot)), [inst.to, NONE, NONE]);
-            preamble.push(Inst { form, op: op::MOVUPS_STORE, width: Width::Y, to: NONE, args, immediate: None });
+            preamble.push(Inst { form, op: op::MOVUPS_STORE, width: full, to: NONE, args, immediate: None });
         }
     }
     pieces.preamble = preamble;

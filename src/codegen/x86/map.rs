@@ -1,5 +1,6 @@
 //! Programs without a fold: one value for every output.
 
+use super::asm::Width;
 use super::build::{Kind, Spec};
 use super::call::Call;
 use super::elements::Step;
@@ -14,8 +15,15 @@ use smallvec::SmallVec;
 const PART_WORK: usize = 1 << 18;
 /// A part's columns are a multiple of this, so that parts begin on cache lines.
 const COLUMNS: usize = 64;
+/// Rows for which the widest registers pay whatever is left over at their end.
+const LONG: usize = 64;
 /// Where an operand is read across its rows, so many columns at a time keep its cache lines at hand.
 const TILE: usize = 16;
+
+/// The widest registers that pay, of those that the machine has, for rows of so many elements: those of 512 bits leave long tails.
+pub(super) fn registers_for(full: Width, columns: usize) -> Width {
+    if columns >= LONG || columns > 0 && columns.is_multiple_of(16) { full } else { Width::Y }
+}
 
 /// Whether rows are so short that the interpreter, whose blocks reach over rows, is faster.
 fn too_short(walk: &Walk, words: usize) -> bool {
@@ -45,7 +53,7 @@ pub(super) struct Map {
 
 impl Map {
     /// `None` where it is not served. The whole output, of which the program may make a part, has so many bytes.
-    pub(super) fn of(program: &LoopProgram, bytes: usize) -> Option<Map> {
+    pub(super) fn of(program: &LoopProgram, bytes: usize, full: Width) -> Option<Map> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
         let written = Written::new(program);
         let program = &written.program;
@@ -72,6 +80,7 @@ impl Map {
             operands,
             output,
             kind: Kind::Map { stream: false },
+            full: registers_for(full, walk.inner()),
         };
         let columns = walk.inner();
         let rows = walk.sizes[..walk.sizes.len() - 1].iter().product();

@@ -1,5 +1,6 @@
 //! Operands that are dense along another axis than the output: transposes of every dtype, at sizes around blocks and tiles.
 
+use super::super::asm::Width;
 use super::super::{Jit, Kind, machine};
 use super::check;
 use crate::codegen::block::tests::Random;
@@ -56,7 +57,7 @@ fn program(
 
 /// Whether the program is walked in tiles.
 fn is_tiled(program: &LoopProgram) -> bool {
-    matches!(Jit::of(program, 0), Some(Jit(Kind::Tiled(_))))
+    matches!(Jit::of(program, 0, Width::Y), Some(Jit(Kind::Tiled(_))))
 }
 
 #[test]

@@ -396,7 +396,8 @@ impl Run<'_, '_> {
     }
 
     fn free_register(&self) -> Option<u8> {
-        (0..self.to.full.registers()).find(|&r| self.held[usize::from(r)] == NONE && (self.fixed | self.locked) >> r & 1 == 0)
+        (0..self.to.full.registers())
+            .find(|&r| self.held[usize::from(r)] == NONE && (self.fixed | self.locked) >> r & 1 == 0)
     }
 
     /// A free register; if there is none, the value that is wanted last gives up its own.

@@ -315,6 +315,12 @@ impl Asm {
         self.with_memory(&[0x8d], true, to.0, of, 0);
     }
 
+    /// Fetches a cache line, if it can be read.
+    pub(super) fn prefetch(&mut self, of: Mem) {
+        self.note("prefetcht0", &[of.into()]);
+        self.with_memory(&[0x0f, 0x18], false, 1, of, 0);
+    }
+
     pub(super) fn add_into_memory(&mut self, to: Mem, from: Gpr) {
         self.note("add", &[to.into(), from.into()]);
         self.with_memory(&[0x01], true, from.0, to, 0);

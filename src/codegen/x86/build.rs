@@ -33,6 +33,8 @@ pub(super) struct Read {
     pub(super) step: Step,
     /// It is another element at every step of a fold across.
     pub(super) stepped: bool,
+    /// So many bytes ahead lie elements to be fetched into the cache; 0 where there are none.
+    pub(super) ahead: i32,
 }
 
 /// What becomes of the values.
@@ -99,9 +101,9 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let result = names[spec.result.id as usize];
 
     let mut operands = spec.operands.clone();
-    let dense = |dtype| Read { dtype, step: Step::Dense, stepped: false };
+    let dense = |dtype| Read { dtype, step: Step::Dense, stepped: false, ahead: 0 };
     let output = operands.len() as u16;
-    operands.push(Read { dtype: spec.stored, step: spec.output, stepped: false });
+    operands.push(Read { dtype: spec.stored, step: spec.output, stepped: false, ahead: 0 });
     let mut accumulator = NONE;
     select.pieces.fold = select.pieces.body.len();
     match spec.kind {

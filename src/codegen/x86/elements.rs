@@ -31,8 +31,8 @@ impl Step {
 /// The narrowest register with room for so many bytes.
 pub(super) fn width_of(bytes: usize) -> Width {
     match bytes {
-        ..=16 => Width::X,
-        ..=32 => Width::Y,
+        0..=16 => Width::X,
+        17..=32 => Width::Y,
         _ => Width::Z,
     }
 }
@@ -40,8 +40,8 @@ pub(super) fn width_of(bytes: usize) -> Width {
 /// The store of so many bytes at the low end of a register.
 fn store_of(bytes: usize) -> Op {
     match bytes {
-        ..=4 => op::MOVD_STORE,
-        ..=8 => op::MOVQ_STORE,
+        0..=4 => op::MOVD_STORE,
+        5..=8 => op::MOVQ_STORE,
         _ => op::MOVUPS_STORE,
     }
 }

@@ -8,12 +8,13 @@
 //!     for the elements that are left: body, on copies of them      (the tail)
 //!     finish
 //! ```
-//! Two copies, one instruction of each in turn, keep the machine busy where one would wait for its own results. A tail's
+//! Two copies, one instruction of each in turn, keep the machine busy where one would wait for its own results; registers of 512 bits
+//! have room for four. A tail's
 //! elements are copied to the frame and its results from there, so that nothing beyond a row is ever touched.
 
 use super::allocate::{Allocator, Places, Site};
 use super::asm::*;
-use super::build::{Built, Kind, Spec, build};
+use super::build::{Built, Kind, Read, Spec, build};
 use super::elements::{Step, width_of};
 use super::frame::{Frame, LENGTH, POSITION, POSITION_STEP, ROWS, TAIL_32, TAIL_64};
 use super::inst::{Home, Id, Inst, NONE, Value};
@@ -112,6 +113,9 @@ impl Kernel {
     }
 }
 
+/// The bytes that are fetched at once.
+const CACHE_LINE: usize = 64;
+
 /// By how many the values without a home may outnumber the registers, so that two copies of a body still pay.
 const MANY_VALUES: usize = 4;
 
@@ -180,7 +184,7 @@ impl<'s> Writer<'s> {
                 }
                 let mut line = Line::new(&pieces.values, 1, NONE);
                 line.add(&pieces.body, 0..1);
-                self.vectors(lanes, &line, &[], copies == 1);
+                self.vectors(lanes, &line, &[], copies != 2);
                 self.tail(&line);
             }
             Kind::Along { .. } => self.along(),
@@ -202,9 +206,19 @@ impl<'s> Writer<'s> {
 
     /// How many copies of the body take turns.
     fn copies(&self) -> usize {
-        let mut line = Line::new(&self.built.pieces.values, 2, NONE);
-        line.add(&self.built.pieces.body, 0..2);
-        if Uses::of(&line).pressure <= usize::from(self.spec.full.registers()) + MANY_VALUES { 2 } else { 1 }
+        let registers = usize::from(self.spec.full.registers());
+        let values = |copies: usize| {
+            let mut line = Line::new(&self.built.pieces.values, copies, NONE);
+            line.add(&self.built.pieces.body, 0..copies);
+            Uses::of(&line).pressure
+        };
+        if self.spec.full == Width::Z && values(4) <= registers {
+            4
+        } else if values(2) <= registers + MANY_VALUES {
+            2
+        } else {
+            1
+        }
     }
 
     /// A row that becomes one value.
@@ -295,6 +309,9 @@ impl<'s> Writer<'s> {
             }
         }
         self.asm.bind(top);
+        if repeat {
+            self.fetch_ahead(elements);
+        }
         self.write(line, fixed);
         self.frame.advance(&mut self.asm, elements);
         if repeat {
@@ -302,6 +319,19 @@ impl<'s> Writer<'s> {
             self.asm.jump_if(Condition::BelowOrEqual, top);
         }
         self.asm.bind(done);
+    }
+
+    /// Fetches what will be read later, as much as so many elements are.
+    fn fetch_ahead(&mut self, elements: usize) {
+        for (operand, _) in self.frame.each_pointer() {
+            let Read { dtype, step, ahead, .. } = self.frame.read(operand);
+            if ahead != 0 && step == Step::Dense && self.built.used.get(usize::from(operand)) == Some(&true) {
+                for line in (0..elements * dtype.size()).step_by(CACHE_LINE) {
+                    let first = self.frame.element(&mut self.asm, operand, 0, 0);
+                    self.asm.prefetch(first.offset(ahead + line as i32));
+                }
+            }
+        }
     }
 
     /// What is left of a row, less than a vector.

@@ -36,7 +36,7 @@ mod tiled;
 mod transpose;
 mod walk;
 
-use super::Call;
+use super::{Around, Call};
 use crate::lower::program::LoopProgram;
 use asm::Width;
 use std::sync::{Arc, OnceLock};
@@ -83,16 +83,16 @@ fn registers() -> Width {
 
 impl Jit {
     /// The program as machine code, if it may be made and the emitter serves it. See [`super::compile_for`].
-    pub(super) fn offer(program: &LoopProgram, bytes: usize) -> Option<Jit> {
-        if allowed() { Jit::of(program, bytes, registers()) } else { None }
+    pub(super) fn offer(program: &LoopProgram, around: Around<'_>) -> Option<Jit> {
+        if allowed() { Jit::of(program, around, registers()) } else { None }
     }
 
     /// The program as machine code, if the emitter serves it. The machine must have such registers and their instructions.
-    fn of(program: &LoopProgram, bytes: usize, full: Width) -> Option<Jit> {
+    fn of(program: &LoopProgram, around: Around<'_>, full: Width) -> Option<Jit> {
         Some(Jit(match program.fold {
-            None => match tiled::Tiled::of(program, bytes, full) {
+            None => match tiled::Tiled::of(program, around.bytes, full) {
                 Some(tiled) => Kind::Tiled(Box::new(tiled)),
-                None => Kind::Map(Box::new(map::Map::of(program, bytes, full)?)),
+                None => Kind::Map(Box::new(map::Map::of(program, around, full)?)),
             },
             Some(fold) => Kind::Fold(Box::new(fold::Fold::of(program, fold)?)),
         }))

@@ -12,7 +12,7 @@ use std::arch::x86_64::_mm_sfence;
 use std::sync::Arc;
 
 /// Outputs of so many bytes do not stay in the caches: measured, stores past them win from about half of the last one on.
-const LARGE: usize = 16 << 20;
+pub(super) const LARGE: usize = 16 << 20;
 /// The kernel of a program without a fold, in the two ways of storing.
 pub(super) struct Stores {
     near: Arc<Kernel>,

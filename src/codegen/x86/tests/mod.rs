@@ -12,7 +12,7 @@ mod turned;
 use super::asm::Width;
 use super::{Jit, is_wide_machine, machine};
 use crate::codegen::block::tests::scalar::{Scalar, Told, evaluate, places};
-use crate::codegen::{self, Call, Compiled};
+use crate::codegen::{self, Around, Call, Compiled};
 use crate::dtype::Literal;
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
@@ -34,7 +34,7 @@ fn jit(program: &LoopProgram) -> Option<Compiled> {
 
 /// As [`jit`], for a part of an output of so many bytes, in such registers.
 fn jit_for(program: &LoopProgram, bytes: usize, full: Width) -> Option<Compiled> {
-    Jit::of(program, bytes, full).map(|jit| Compiled(codegen::Kind::Jit(jit)))
+    Jit::of(program, Around { bytes, next: &[] }, full).map(|jit| Compiled(codegen::Kind::Jit(jit)))
 }
 
 /// Runs a program on operands in memory that ends, or begins, at a page nobody may touch.
@@ -96,6 +96,7 @@ fn check_told(program: &LoopProgram, operands: &[Vec<Literal>], told: &Told) -> 
 
 /// The kernels that serve a program, in all registers that there could be.
 fn kernels(program: &LoopProgram) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
-    let all = [Width::Y, Width::Z].into_iter().filter_map(|full| Jit::of(program, 0, full));
+    let all =
+        [Width::Y, Width::Z].into_iter().filter_map(|full| Jit::of(program, Around { bytes: 0, next: &[] }, full));
     all.flat_map(|jit| jit.kernels()).collect()
 }

@@ -107,6 +107,11 @@ impl RowProgram {
         self.program.outer[self.lead..].iter().product()
     }
 
+    /// The words computed for one element.
+    pub(crate) fn words(&self) -> usize {
+        self.program.words.len()
+    }
+
     /// The elements computed for one row.
     pub(crate) fn row_work(&self) -> usize {
         self.row_len() * self.program.reduced.iter().product::<usize>()

@@ -3,7 +3,7 @@
 use super::prepared::{Prepare, Value};
 use super::run::{Failure, Failures, Space};
 use super::threads::seated;
-use crate::codegen::{self, Call, Compiled};
+use crate::codegen::{self, Around, Call, Compiled};
 use crate::contract::{self, Operands, Product, Side, Tile, TileShape};
 use crate::lower;
 use crate::lower::program::{Access, Load, LoopProgram};
@@ -278,7 +278,7 @@ impl Tiling<'_, '_> {
                     Spot::Whole(_) | Spot::Scratch(_) => vec![reading.walk.row, reading.walk.column],
                 };
             }
-            (shape, codegen::compile_for(&program, 0))
+            (shape, codegen::compile_for(&program, Around { bytes: 0, next: &[] }))
         };
         self.product.tiles().iter().map(compile).collect()
     }

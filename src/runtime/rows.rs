@@ -4,7 +4,7 @@ use super::contraction::RowProduct;
 use super::prepared::{Prepare, Value};
 use super::run::{Failure, Space};
 use super::threads::seated;
-use crate::codegen::{self, Call, Compiled};
+use crate::codegen::{self, Around, Call, Compiled};
 use crate::lower::{self, RowProgram};
 use crate::memory::ALIGN;
 use crate::schedule::{Kernel, Stage, Work, contraction};
@@ -16,6 +16,9 @@ const TILE: usize = 1 << 14;
 
 /// The same where there are products, which pack an operand for every tile.
 const PRODUCT_TILE: usize = 1 << 16;
+
+/// Operands of so many bytes are not in a cache near by.
+const FAR: i64 = 1 << 20;
 
 /// The most pieces of work. The number is fixed by the shape, so that results do not depend on threads.
 const MOST_PARTS: usize = 64;
@@ -69,6 +72,7 @@ impl Rows {
         let programs: Vec<RowProgram> = kernel.stages.iter().map(|stage| row_program(stage, sizes.len())).collect();
         let even = programs.iter().map(RowProgram::even_rows).min().unwrap_or(rows);
         let tile = tile_rows(kernel, &programs, rows).min(even);
+        let next = fetched_early(kernel, &programs, rows, tile);
         // Where each node is that only this kernel needs.
         let mut inside: Vec<(usize, Spot)> = Vec::new();
         let mut scratch = 0;
@@ -92,12 +96,13 @@ impl Rows {
             // What a later stage reads had better stay in the cache.
             let read_soon = kernel.stages[at + 1..].iter().any(|later| later.reads.contains(&stage.node));
             let bytes = if read_soon { 0 } else { stage.node.len() * size };
+            let next = &next[at];
             let roles = contraction(work);
             let runner = |rows: usize| {
                 let program = program.for_rows(rows);
                 match &roles {
                     Some(roles) => Runner::Product(Box::new(RowProduct::new(&program, roles))),
-                    None => Runner::Code(codegen::compile_for(&program, bytes)),
+                    None => Runner::Code(codegen::compile_for(&program, Around { bytes, next })),
                 }
             };
             stages.push(RowStage {
@@ -203,6 +208,34 @@ fn row_program(stage: &Stage, lead: usize) -> RowProgram {
             unreachable!("only map-reduces run row by row")
         }
     }
+}
+
+/// Which operands of each stage are fetched early for the next tile, and how far ahead that is. One stage fetches what several read: the one
+/// with the most to do in the meantime.
+fn fetched_early(kernel: &Kernel, programs: &[RowProgram], rows: usize, tile: usize) -> Vec<Vec<i64>> {
+    let mut next: Vec<Vec<i64>> = Vec::with_capacity(programs.len());
+    let mut fetching: Vec<(usize, [usize; 2])> = Vec::new(); // a node, and the stage and the operand that fetch it
+    for (at, (stage, program)) in kernel.stages.iter().zip(programs).enumerate() {
+        let Work::MapReduce(work) = &stage.work else { unreachable!("only map-reduces run row by row") };
+        next.push(vec![0; work.loads.len()]);
+        for (slot, load) in work.loads.iter().enumerate() {
+            let node = &stage.reads[load.read];
+            let is_made_here = kernel.stages.iter().any(|stage| stage.node.id() == node.id());
+            let row_bytes = program.shift(slot, 1) * program.size_of_load(slot) as i64;
+            if is_made_here || row_bytes * (rows as i64) < FAR {
+                continue;
+            }
+            match fetching.iter_mut().find(|(id, _)| *id == node.id()) {
+                Some((_, [other, _])) if programs[*other].words() > program.words() => {}
+                Some((_, other)) => *other = [at, slot],
+                None => fetching.push((node.id(), [at, slot])),
+            }
+        }
+    }
+    for (_, [at, slot]) in fetching {
+        next[at][slot] = programs[at].shift(slot, tile) * programs[at].size_of_load(slot) as i64;
+    }
+    next
 }
 
 /// How many rows are run at a time.

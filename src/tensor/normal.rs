@@ -7,6 +7,7 @@ use crate::dtype::{FloatDType, TensorDType};
 use crate::ops::compose::attention::{self, Attention};
 use crate::ops::compose::batch_norm::{self, Normed};
 use crate::ops::compose::length;
+use crate::ops::compose::positions;
 
 /// A normalised batch, and the statistics it was normalised by.
 ///
@@ -182,7 +183,7 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
         /// # Ok::<(), zither::Error>(())
         /// ```
         fn rotary_embedding try_rotary_embedding[E: Dimension](&self, cos: &Tensor<T, E>, sin: &Tensor<T, E>) -> Tensor<T, D> {
-            Ok(Tensor::wrap(attention::rotary(self.node(), cos.node(), sin.node())?))
+            Ok(Tensor::wrap(positions::rotary(self.node(), cos.node(), sin.node())?))
         }
     }
 }
@@ -219,12 +220,12 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
         /// # Ok::<(), zither::Error>(())
         /// ```
         fn dropout try_dropout(&self, p: f64) -> Tensor<T, D> {
-            Ok(Tensor::wrap(attention::dropout("dropout", self.node(), p, 0)?))
+            Ok(Tensor::wrap(positions::dropout("dropout", self.node(), p, 0)?))
         }
 
         /// [`dropout`](Self::dropout) of whole channels: the last `axes` axes share their fate.
         fn feature_dropout try_feature_dropout(&self, p: f64, axes: usize) -> Tensor<T, D> {
-            Ok(Tensor::wrap(attention::dropout("feature_dropout", self.node(), p, axes)?))
+            Ok(Tensor::wrap(positions::dropout("feature_dropout", self.node(), p, axes)?))
         }
     }
 }
@@ -303,17 +304,17 @@ impl DynTensor {
 
         /// Rotary positions; see [`Tensor::rotary_embedding`].
         fn rotary_embedding try_rotary_embedding(&self, cos: &DynTensor, sin: &DynTensor) -> DynTensor {
-            Ok(DynTensor::wrap(attention::rotary(self.node(), cos.node(), sin.node())?))
+            Ok(DynTensor::wrap(positions::rotary(self.node(), cos.node(), sin.node())?))
         }
 
         /// Each element 0 with probability `p`; see [`Tensor::dropout`].
         fn dropout try_dropout(&self, p: f64) -> DynTensor {
-            Ok(DynTensor::wrap(attention::dropout("dropout", self.node(), p, 0)?))
+            Ok(DynTensor::wrap(positions::dropout("dropout", self.node(), p, 0)?))
         }
 
         /// Whole channels 0 with probability `p`; see [`Tensor::feature_dropout`].
         fn feature_dropout try_feature_dropout(&self, p: f64, axes: usize) -> DynTensor {
-            Ok(DynTensor::wrap(attention::dropout("feature_dropout", self.node(), p, axes)?))
+            Ok(DynTensor::wrap(positions::dropout("feature_dropout", self.node(), p, axes)?))
         }
     }
 }

@@ -1,15 +1,16 @@
-//! Attention, positions for it, and dropout.
+//! Scaled dot-product attention. The scores of all pairs are never whole in memory, neither forward nor backward.
 
 use super::contraction::matmul;
 use super::norm::softmax;
+use super::reduction;
 use super::together::one_dtype;
-use super::{create, movement, reduction};
 use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::Node;
+use crate::graph::{Node, ReduceKind};
+use crate::ops;
 use crate::ops::record::Dtypes;
-use crate::ops::{self};
 use crate::shape::{Expr, Shape, broadcast_shapes};
+use smallvec::SmallVec;
 
 /// Settings of [`scaled_dot_product`].
 #[derive(Clone, Copy, Debug)]
@@ -49,19 +50,90 @@ pub(crate) fn scaled_dot_product(
         return fail(format!("{}: there must be as many keys as values", shapes()));
     }
     let scale = settings.scale.unwrap_or(1.0 / (width.max(1) as f64).sqrt());
-    let wide = [q, k, v].map(|x| reduction::wide(x));
-    let [q_wide, k_wide, v_wide] = wide;
-    let (q_wide, k_wide, v_wide) = (q_wide?, k_wide?, v_wide?);
-    let mut scores = &matmul(&q_wide, &k_wide.swapped(k.rank() - 2, k.rank() - 1))? * scale;
-    if settings.causal {
-        let rank = scores.rank();
-        let seen = Expr::idx(rank - 1).le(Expr::idx(rank - 2));
-        scores = scores.masked(seen, Literal::lowest(scores.dtype()))?;
+    let [wide_q, wide_k, wide_v] = over_one_batch(op, [q, k, v])?;
+    let scores = Scores { op, scale, causal: settings.causal };
+    let sums = scores.of(&wide_q, &wide_k, mask, false)?;
+    if sums.len() == 0 || mask.is_some_and(Node::tracks) {
+        // Nothing is seen, or the gradient of the mask is as large as the scores anyway.
+        return matmul(&softmax(&sums, -1)?, &wide_v)?.cast(q.dtype());
     }
-    if let Some(mask) = mask {
-        scores = masked(op, &scores, mask)?;
+    let shift = reduction::shift(op, &sums, &[-1])?;
+    let weights = (&sums - &shift).exp();
+    let total = weights.reduce(op, ReduceKind::Sum, &[-1], true)?;
+    let value = &matmul(&weights, &wide_v)? / &total;
+    let logs = &total.ln() + &shift;
+    let beside: SmallVec<[&Node; 2]> = std::iter::once(&logs).chain(mask).collect();
+    let value = value.with_shortcut_beside(op, &[&wide_q, &wide_k, &wide_v], &beside, move |g, known, y| {
+        let [q, k, v, logs, mask @ ..] = known else { unreachable!("three inputs, and what stands beside them") };
+        gradients(&scores, [q, k, v], (logs, mask.first()), g, y)
+    });
+    value.cast(q.dtype())
+}
+
+/// The gradients of queries, keys and values. The weights are computed anew from the logarithms of their sums: once query by query, and
+/// once key by key, so that a few rows of them at a time are enough.
+fn gradients(
+    scores: &Scores,
+    [q, k, v]: [&Node; 3],
+    (logs, mask): (&Node, Option<&Node>),
+    g: &Node,
+    y: &Node,
+) -> Result<Vec<Node>> {
+    let along = (g * y).reduce(scores.op, ReduceKind::Sum, &[-1], true)?;
+    let weights = (&scores.of(q, k, mask, false)? - logs).exp();
+    let slopes = &(&matmul(g, &turned(v))? - &along) * &weights;
+    let dq = &matmul(&slopes, k)? * scores.scale;
+    let weights = (&scores.of(k, q, mask, true)? - &turned(logs)).exp();
+    let slopes = &(&matmul(v, &turned(g))? - &turned(&along)) * &weights;
+    let dk = &matmul(&slopes, q)? * scores.scale;
+    Ok(vec![dq, dk, matmul(&weights, g)?])
+}
+
+/// Queries, keys and values in the dtype that sums are kept in, stretched over the batch that they have together.
+#[track_caller]
+fn over_one_batch(op: &str, operands: [&Node; 3]) -> Result<[Node; 3]> {
+    let mut batch = Shape::new();
+    for x in operands {
+        batch = broadcast_shapes(op, &batch, &x.shape()[..x.rank() - 2])
+            .map_err(|error| error.made_at("tensor", x.at()))?;
     }
-    matmul(&softmax(&scores, -1)?, &v_wide)?.cast(q.dtype())
+    let stretched = |x: &Node| {
+        let shape: Shape = batch.iter().chain(&x.shape()[x.rank() - 2..]).copied().collect();
+        reduction::wide(x)?.broadcast_to(&shape)
+    };
+    let [q, k, v] = operands;
+    Ok([stretched(q)?, stretched(k)?, stretched(v)?])
+}
+
+/// How scores come about.
+struct Scores {
+    op: &'static str,
+    scale: f64,
+    causal: bool,
+}
+
+impl Scores {
+    /// The scores of queries `a` with keys `b`; or, `by_key`, of keys `a` with queries `b`.
+    #[track_caller]
+    fn of(&self, a: &Node, b: &Node, mask: Option<&Node>, by_key: bool) -> Result<Node> {
+        let mut scores = &matmul(a, &turned(b))? * self.scale;
+        if self.causal {
+            let (row, column) = (Expr::idx(scores.rank() - 2), Expr::idx(scores.rank() - 1));
+            let seen = if by_key { row.le(column) } else { column.le(row) };
+            scores = scores.masked(seen, Literal::lowest(scores.dtype()))?;
+        }
+        let Some(mask) = mask else { return Ok(scores) };
+        if !by_key || mask.rank() == 0 {
+            return masked(self.op, &scores, mask);
+        }
+        let mask = if mask.rank() == 1 { mask.reshaped(&[mask.len(), 1]) } else { turned(mask) };
+        masked(self.op, &scores, &mask)
+    }
+}
+
+/// The last two axes in turn.
+fn turned(x: &Node) -> Node {
+    x.swapped(x.rank() - 2, x.rank() - 1)
 }
 
 /// Scores that a mask hides, or changes.
@@ -80,44 +152,4 @@ fn masked(op: &str, scores: &Node, mask: &Node) -> Result<Node> {
             Err(Error::new(ErrorKind::DType, op, message).made_at("mask", mask.at()))
         }
     }
-}
-
-/// Rotary positions: pairs of the last axis (its two halves) turned by angles given as cosines and sines, which stretch.
-#[track_caller]
-pub(crate) fn rotary(x: &Node, cos: &Node, sin: &Node) -> Result<Node> {
-    let op = "rotary_embedding";
-    Dtypes::Float.check(op, x)?;
-    one_dtype(op, x, cos)?;
-    one_dtype(op, x, sin)?;
-    let width = x.shape().last().copied().unwrap_or(0);
-    if x.rank() == 0 || !width.is_multiple_of(2) {
-        let message = format!("the last axis of shape {:?} must be even: its halves are turned as pairs", x.shape());
-        return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));
-    }
-    let half = width / 2;
-    let (left, right) = (movement::narrow(x, -1, 0, half)?, movement::narrow(x, -1, half, half)?);
-    let angles = |node: &Node| movement::broadcast_as(op, node, left.shape());
-    let (cos, sin) = (angles(cos)?, angles(sin)?);
-    let first = &(&left * &cos) - &(&right * &sin);
-    let second = &(&right * &cos) + &(&left * &sin);
-    Node::concat(op, &[&first, &second], -1)
-}
-
-/// Each element 0 with probability `p`, the others larger by `1 / (1 - p)`. The last axes of `together` elements share
-/// their fate.
-#[track_caller]
-pub(crate) fn dropout(op: &str, x: &Node, p: f64, together: usize) -> Result<Node> {
-    Dtypes::Float.check(op, x)?;
-    if !(0.0..=1.0).contains(&p) {
-        let message = format!("{p} is not a probability: use 0 to 1");
-        return Err(Error::new(ErrorKind::Value, op, message).made_at("tensor", x.at()));
-    }
-    if p == 0.0 {
-        return Ok(x.clone());
-    }
-    let drawn: Shape =
-        x.shape().iter().enumerate().map(|(k, &size)| if k + together < x.rank() { size } else { 1 }).collect();
-    let drawn = create::rand(&drawn, DType::F32)?;
-    let kept = drawn.ge(&drawn.fill(p)).broadcast_to(x.shape())?;
-    Ok((x * if p < 1.0 { 1.0 / (1.0 - p) } else { 0.0 }).keep_where(&kept))
 }

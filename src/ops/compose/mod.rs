@@ -19,6 +19,7 @@ pub(crate) mod movement;
 pub(crate) mod norm;
 pub(crate) mod pad;
 pub(crate) mod pool;
+pub(crate) mod positions;
 pub(crate) mod product;
 pub(crate) mod reduction;
 pub(crate) mod scalar;

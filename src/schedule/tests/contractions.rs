@@ -6,6 +6,7 @@ use crate::dtype::Literal;
 use crate::grad;
 use crate::graph::SliceRange;
 use crate::graph::build::whole_ranges;
+use crate::ops::compose::attention::{Attention, scaled_dot_product};
 use crate::ops::compose::convolution::{Sliding, conv};
 use crate::ops::compose::{activation, contraction, norm};
 use crate::shape::Expr;
@@ -97,4 +98,26 @@ fn attention_is_one_kernel_without_its_scores_in_memory() {
     let seen = contraction::matmul(&norm::softmax(&causal, -1).unwrap(), &v).unwrap();
     assert!(matches!(&forms(std::slice::from_ref(&seen))[..], [Form::Rows(_)]));
     takes(1, &[seen]);
+}
+
+#[test]
+fn attention_and_its_gradients_keep_no_scores() {
+    for (causal, mask) in [(false, None), (true, None), (true, Some(data(&[40, 24], 7)))] {
+        let (q, g) = (data(&[2, 3, 40, 16], 1), data(&[2, 3, 40, 20], 4));
+        let (k, v) = (data(&[2, 3, 24, 16], 2), data(&[2, 3, 24, 20], 3));
+        let settings = Attention { causal, scale: None };
+        let attention = || scaled_dot_product(&q, &k, &v, mask.as_ref(), settings).unwrap();
+        takes(1, &[attention()]);
+        let y = attention();
+        let gradients = grad::gradients(&y, g, &[q.clone(), k.clone(), v.clone()]).unwrap();
+        let wanted: Vec<Node> = gradients.into_iter().chain([y]).collect();
+        let bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
+        let kernels = kernels(&bases);
+        let of_scores = |stage: &Stage| stage.node.len() == 2 * 3 * 40 * 24;
+        for (at, kernel) in kernels.iter().enumerate() {
+            let leaves = |node: &Node| kernels[at + 1..].iter().any(|later| later.reads().any(|read| read == node));
+            assert!(!kernel.stages.iter().any(|stage| of_scores(stage) && leaves(&stage.node)));
+        }
+        agrees(&wanted);
+    }
 }

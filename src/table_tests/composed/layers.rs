@@ -4,7 +4,7 @@ use super::{Case, FLOATS, Slope, condition, exact, numeric, smooth, x};
 use crate::dtype::Literal;
 use crate::graph::{Node, ReduceKind};
 use crate::ops;
-use crate::ops::compose::attention::{Attention, dropout, rotary, scaled_dot_product};
+use crate::ops::compose::attention::{Attention, scaled_dot_product};
 use crate::ops::compose::batch_norm::{given, group_norm, instance_norm, train};
 use crate::ops::compose::convolution::Sliding;
 use crate::ops::compose::einsum::einsum;
@@ -14,6 +14,7 @@ use crate::ops::compose::pool::Pooling;
 use crate::ops::compose::pool::adaptive::{adaptive_avg_pool, adaptive_max_pool};
 use crate::ops::compose::pool::average::{Divisor, avg_pool, lp_pool};
 use crate::ops::compose::pool::max::{max_pool, max_pool_with_indices};
+use crate::ops::compose::positions::{dropout, rotary};
 use crate::ops::compose::transposed::conv_transpose;
 use crate::table_tests::compare::Agreement;
 
@@ -206,13 +207,13 @@ pub(super) static CASES: &[Case] = &[
         },
     ),
     smooth(
-        "attention::rotary",
+        "positions::rotary",
         4.0,
         &[x(&[2, 3, 4], -1.0, 1.0), x(&[3, 2], -1.0, 1.0), x(&[3, 2], -1.0, 1.0)],
         |x, _| rotary(&x[0], &x[1], &x[2]),
     ),
     Case {
-        name: "attention::dropout",
+        name: "positions::dropout",
         inputs: &[x(&[3, 50], 0.5, 3.0)],
         dtypes: FLOATS,
         agreement: Agreement::Epsilons(0.0),
@@ -220,7 +221,7 @@ pub(super) static CASES: &[Case] = &[
         build: |x, _| dropout("dropout", &x[0], 0.3, 0),
     },
     Case {
-        name: "attention::dropout of channels",
+        name: "positions::dropout of channels",
         inputs: &[x(&[3, 5, 4], 0.5, 3.0)],
         dtypes: FLOATS,
         agreement: Agreement::Epsilons(0.0),

@@ -1,7 +1,7 @@
 //! A small GPT, as a user writes it.
 
 use super::models::Start;
-use zither::{CrossEntropyOptions, DynTensor, Expr, PadValue};
+use zither::{AttentionOptions, CrossEntropyOptions, DynTensor};
 
 pub const VOCABULARY: usize = 65;
 pub const WIDTH: usize = 128;
@@ -53,8 +53,8 @@ fn attention(x: &DynTensor, p: &[DynTensor]) -> DynTensor {
     let (heads, size) = (HEADS as isize, (WIDTH / HEADS) as isize);
     let all = x.linear(&p[0], Some(&p[1])).reshape(&[batch, length, 3, heads, size]).permute(&[2, 0, 3, 1, 4]);
     let [q, k, v] = [0, 1, 2].map(|which| all.narrow(0, which, 1).squeeze(0));
-    let scores = q.matmul(&k.transpose(-2, -1)) * (1.0 / (size as f64).sqrt());
-    let shares = scores.mask(Expr::idx(3).le(Expr::idx(2)), PadValue::NegInf).softmax(-1);
-    let seen = shares.matmul(&v).permute(&[0, 2, 1, 3]).reshape(&[batch, length, WIDTH as isize]);
+    let causal = AttentionOptions { causal: true, ..AttentionOptions::default() };
+    let seen = q.scaled_dot_product_attention(&k, &v, None, causal);
+    let seen = seen.permute(&[0, 2, 1, 3]).reshape(&[batch, length, WIDTH as isize]);
     seen.linear(&p[2], Some(&p[3]))
 }

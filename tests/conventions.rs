@@ -70,5 +70,8 @@ fn nan() {
     assert_eq!(slope(&[nan], |x| x.relu().reshape_dyn(&[-1])), [0.0], "a comparison with NaN is false");
     let chosen: Function = |x| x.isnan().where_(&Tensor::new([0.0, 0.0]), x).reshape_dyn(&[-1]);
     assert_eq!(slope(&[nan, 2.0], chosen), [0.0, 1.0], "what is not chosen gets 0");
-    assert_eq!(slope(&[nan, f64::INFINITY, 2.0], |x| x.nan_to_num(0.0, None, None).reshape_dyn(&[-1])), [0.0, 0.0, 1.0]);
+    assert_eq!(
+        slope(&[nan, f64::INFINITY, 2.0], |x| x.nan_to_num(0.0, None, None).reshape_dyn(&[-1])),
+        [0.0, 0.0, 1.0]
+    );
 }

@@ -112,6 +112,7 @@
 //! | [`dtype`] | the thirteen dtypes and the traits over them |
 //! | [`shape`] | layouts, views and index expressions |
 //! | [`strided`] | map, zip and reduce with any closure on plain slices |
+//! | [`optim`] | optimisers: SGD, Adam, AdamW, RMSprop, Adagrad |
 //! | [`memory`] | how much memory is in use, and the pool that reuses it |
 //! | [`runtime`] | the number of threads (`ZITHER_THREADS`) |
 
@@ -124,6 +125,7 @@ mod graph;
 mod lower;
 pub mod memory;
 mod ops;
+pub mod optim;
 mod reference;
 pub mod runtime;
 mod schedule;

@@ -23,6 +23,7 @@ static DOORS: &[(&str, &[&str])] = &[
     ("strided", &["error", "dtype", "runtime"]),
     ("reference", &["error", "dtype", "shape", "memory", "graph", "ops"]),
     ("tensor", ANY),
+    ("optim", &["error", "dtype", "graph", "ops", "tensor"]),
     ("random_programs", ANY),
     ("table_tests", ANY),
 ];

@@ -9,6 +9,7 @@ mod elementwise;
 mod layers;
 mod losses;
 mod ops;
+mod optimizers;
 mod shapes;
 mod store;
 
@@ -26,7 +27,6 @@ const NOT_BUILT: &[&str] = &[
     "index_add",
     "masked_fill",
     "one_hot",
-    "optim",
     "scatter",
     "scatter_add",
     "sort",

@@ -53,8 +53,7 @@ pub(crate) fn scaled_dot_product(
     let [wide_q, wide_k, wide_v] = over_one_batch(op, [q, k, v])?;
     let scores = Scores { op, scale, causal: settings.causal };
     let sums = scores.of(&wide_q, &wide_k, mask, false)?;
-    if sums.len() == 0 || mask.is_some_and(Node::tracks) {
-        // Nothing is seen, or the gradient of the mask is as large as the scores anyway.
+    if sums.len() == 0 {
         return matmul(&softmax(&sums, -1)?, &wide_v)?.cast(q.dtype());
     }
     let shift = reduction::shift(op, &sums, &[-1])?;
@@ -62,12 +61,24 @@ pub(crate) fn scaled_dot_product(
     let total = weights.reduce(op, ReduceKind::Sum, &[-1], true)?;
     let value = &matmul(&weights, &wide_v)? / &total;
     let logs = &total.ln() + &shift;
-    let beside: SmallVec<[&Node; 2]> = std::iter::once(&logs).chain(mask).collect();
-    let value = value.with_shortcut_beside(op, &[&wide_q, &wide_k, &wide_v], &beside, move |g, known, y| {
-        let [q, k, v, logs, mask @ ..] = known else { unreachable!("three inputs, and what stands beside them") };
+    let mask = mask.map(|mask| stretched_mask(mask, &sums)).transpose()?;
+    let (added, chosen) = match mask {
+        Some(mask) if mask.dtype() == DType::Bool => (None, Some(mask)),
+        mask => (mask, None),
+    };
+    let inputs: SmallVec<[&Node; 4]> = [&wide_q, &wide_k, &wide_v].into_iter().chain(&added).collect();
+    let beside: SmallVec<[&Node; 2]> = chosen.iter().chain([&logs]).collect();
+    let value = value.with_shortcut_beside(op, &inputs, &beside, move |g, known, y| {
+        let [q, k, v, mask @ .., logs] = known else { unreachable!("three inputs, and what stands beside them") };
         gradients(&scores, [q, k, v], (logs, mask.first()), g, y)
     });
     value.cast(q.dtype())
+}
+
+/// A mask stretched to the scores, in their dtype unless it is bool.
+fn stretched_mask(mask: &Node, scores: &Node) -> Result<Node> {
+    let mask = if mask.dtype() == DType::Bool { mask.clone() } else { mask.cast(scores.dtype())? };
+    mask.broadcast_to(scores.shape())
 }
 
 /// The gradients of queries, keys and values. The weights are computed anew from the logarithms of their sums: once query by query, and
@@ -83,10 +94,12 @@ fn gradients(
     let weights = (&scores.of(q, k, mask, false)? - logs).exp();
     let slopes = &(&matmul(g, &turned(v))? - &along) * &weights;
     let dq = &matmul(&slopes, k)? * scores.scale;
+    // What was added to the scores has their slopes, which are as many as they.
+    let of_mask = mask.filter(|mask| mask.dtype() != DType::Bool).map(|_| slopes);
     let weights = (&scores.of(k, q, mask, true)? - &turned(logs)).exp();
     let slopes = &(&matmul(v, &turned(g))? - &turned(&along)) * &weights;
     let dk = &matmul(&slopes, q)? * scores.scale;
-    Ok(vec![dq, dk, matmul(&weights, g)?])
+    Ok([dq, dk, matmul(&weights, g)?].into_iter().chain(of_mask).collect())
 }
 
 /// Queries, keys and values in the dtype that sums are kept in, stretched over the batch that they have together.
@@ -113,7 +126,7 @@ struct Scores {
 }
 
 impl Scores {
-    /// The scores of queries `a` with keys `b`; or, `by_key`, of keys `a` with queries `b`.
+    /// The scores of queries `a` with keys `b`; or, `by_key`, of keys `a` with queries `b`, the mask being as large as they.
     #[track_caller]
     fn of(&self, a: &Node, b: &Node, mask: Option<&Node>, by_key: bool) -> Result<Node> {
         let mut scores = &matmul(a, &turned(b))? * self.scale;
@@ -122,12 +135,11 @@ impl Scores {
             let seen = if by_key { row.le(column) } else { column.le(row) };
             scores = scores.masked(seen, Literal::lowest(scores.dtype()))?;
         }
-        let Some(mask) = mask else { return Ok(scores) };
-        if !by_key || mask.rank() == 0 {
-            return masked(self.op, &scores, mask);
+        match mask {
+            Some(mask) if by_key => masked(self.op, &scores, &turned(mask)),
+            Some(mask) => masked(self.op, &scores, mask),
+            None => Ok(scores),
         }
-        let mask = if mask.rank() == 1 { mask.reshaped(&[mask.len(), 1]) } else { turned(mask) };
-        masked(self.op, &scores, &mask)
     }
 }
 

@@ -72,6 +72,12 @@ fn merges(snapshot: &Snapshot, node: &Node) -> bool {
     node.joins() || matches!(snapshot.op(node), Op::Contiguous { .. }) || reads_through(snapshot, node)
 }
 
+/// Whether a gather only gives back the numbers of its index, having checked them: it looks among 0, 1, 2 …
+pub(super) fn only_checks(snapshot: &Snapshot, node: &Node) -> bool {
+    let Op::Gather { input, .. } = snapshot.op(node) else { return false };
+    matches!(snapshot.op(input), Op::Arange) && !snapshot.has_numbers(input)
+}
+
 /// Whether a gather can be read through: its places lie apart evenly.
 pub(super) fn reads_through(snapshot: &Snapshot, node: &Node) -> bool {
     let Op::Gather { input, axis, .. } = snapshot.op(node) else { return false };
@@ -104,7 +110,8 @@ fn forced(snapshot: &Snapshot, wanted: &[Node]) -> HashSet<usize> {
 fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> IdMap<Facts> {
     let mut facts: IdMap<Facts> = IdMap::default();
     for node in work(snapshot) {
-        let mut of = Facts { cost: weight(snapshot.op(node)), ..Facts::default() };
+        let cost = if only_checks(snapshot, node) { 1 } else { weight(snapshot.op(node)) };
+        let mut of = Facts { cost, ..Facts::default() };
         let inputs = snapshot.inputs(node);
         let mut bases: SmallVec<[&Node; 3]> = SmallVec::new();
         for base in inputs.iter().map(|input| snapshot.base(input)) {
@@ -252,9 +259,11 @@ impl Deciding<'_> {
     /// Notes that an expression uses what a node is computed from.
     fn use_inputs(&mut self, node: &Node, sink: Sink, frame: Frame) {
         if let Op::Gather { input, index, axis, .. } = self.snapshot.op(node) {
-            let inside = self.groups.frames.gather(frame, node, input, *axis);
             self.use_input(index, sink, frame);
-            self.use_input(input, sink, inside);
+            if !only_checks(self.snapshot, node) {
+                let inside = self.groups.frames.gather(frame, node, input, *axis);
+                self.use_input(input, sink, inside);
+            }
         } else {
             self.snapshot.inputs(node).iter().for_each(|input| self.use_input(input, sink, frame));
         }
@@ -312,6 +321,7 @@ impl Deciding<'_> {
             Op::ConstFill(_) => true,
             // The frame may show places where there is nothing to divide by, or not show all there is.
             _ if can_fail(snapshot, node) && !frames.shows_all(frame) => false,
+            Op::Gather { index, .. } if only_checks(snapshot, node) => self.is_readable(index, frame),
             Op::Gather { input, index, axis, .. } => {
                 let contiguous = View::contiguous(input.shape());
                 let view = snapshot.view(input).map_or(&contiguous, |(_, view)| view);

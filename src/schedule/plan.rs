@@ -2,7 +2,7 @@
 
 use super::expression::Expression;
 use crate::dtype::DType;
-use crate::graph::{Lookup, Node, ReduceKind};
+use crate::graph::{LineWork, Lookup, Node, ReduceKind};
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
 use std::collections::HashSet;
@@ -78,10 +78,17 @@ pub(crate) enum Work {
         index: Operand,
         axis: usize,
     },
-    ScatterAdd {
+    Scatter {
+        kind: ReduceKind,
         lookup: Lookup,
         index: Operand,
         source: Operand,
+        axis: usize,
+    },
+    /// Whole lines of dense operands.
+    Lines {
+        work: LineWork,
+        operands: SmallVec<[Operand; 2]>,
         axis: usize,
     },
 }

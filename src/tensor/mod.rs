@@ -4,6 +4,7 @@
 //! what the types do not, and hand over.
 
 mod autograd;
+mod choose;
 mod closure;
 mod compile;
 mod convert;
@@ -12,6 +13,7 @@ mod dimension;
 mod display;
 mod dynamic;
 mod elementwise;
+mod gather;
 mod index;
 mod join;
 mod linalg;
@@ -23,6 +25,8 @@ mod operators;
 mod print;
 mod read;
 mod reduce;
+mod scan;
+mod sort;
 mod twins;
 mod var;
 
@@ -33,6 +37,7 @@ pub use dimension::{
     BroadcastWith, Dim, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Dim6, DimDyn, Dimension, HasAxes, IntoShape, MatMulWith,
 };
 pub use dynamic::DynTensor;
+pub use gather::ScatterReduce;
 pub use index::{Ellipsis, IndexPart, IndexParts, NewAxis, Selection, Step, Stepped};
 pub use movement::PadValue;
 pub use nested::NdArray;

@@ -12,3 +12,6 @@ pub(crate) mod norm;
 pub(crate) mod pad;
 pub(crate) mod reduction;
 pub(crate) mod scalar;
+pub(crate) mod scan;
+pub(crate) mod scatter;
+pub(crate) mod sort;

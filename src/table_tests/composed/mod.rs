@@ -3,6 +3,8 @@
 mod contraction;
 mod create;
 mod elementwise;
+mod indexing;
+mod lines;
 mod movement;
 mod reduction;
 
@@ -24,8 +26,11 @@ pub(super) struct Case {
     pub(super) dtypes: &'static [DType],
     pub(super) agreement: Agreement,
     pub(super) slope: Slope,
-    pub(super) build: fn(&[Node], DType) -> Result<Node>,
+    pub(super) build: Build,
 }
+
+/// From operands, and the dtype of most of them, to the result.
+type Build = fn(&[Node], DType) -> Result<Node>;
 
 /// What is known of an op's derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +97,17 @@ const ALL: &[DType] = &[DType::Bool, DType::I8, DType::U16, DType::I64, DType::B
 
 /// Every case.
 pub(super) fn cases() -> impl Iterator<Item = &'static Case> {
-    [elementwise::CASES, reduction::CASES, contraction::CASES, movement::CASES, create::CASES].into_iter().flatten()
+    [
+        elementwise::CASES,
+        reduction::CASES,
+        contraction::CASES,
+        movement::CASES,
+        create::CASES,
+        lines::CASES,
+        indexing::CASES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// What stands beside the ops and is none.

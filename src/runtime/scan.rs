@@ -330,6 +330,9 @@ fn across<K: Scan>(kind: &K, lines: Lines, out: &Slots<K::Out>) {
     });
 }
 
+/// What stands before some columns (nothing, or a number for each), and where their totals go.
+type Target<'a, K> = (&'a [<K as Scan>::Total], &'a Slots<<K as Scan>::Out>);
+
 /// Runs through some rows of some columns, on their own; with an output, what stands before them (nothing, or a number for each
 /// column) is joined to each total that is written.
 fn block_across<K: Scan>(
@@ -339,7 +342,7 @@ fn block_across<K: Scan>(
     columns: std::ops::Range<usize>,
     rows: std::ops::Range<usize>,
     totals: &mut Vec<K::Total>,
-    write: Option<(&[K::Total], &Slots<K::Out>)>,
+    write: Option<Target<'_, K>>,
 ) {
     let start = |met: usize| (outer * lines.len + lines.on_axis(met)) * lines.inner + columns.start;
     totals.clear();

@@ -280,10 +280,38 @@ impl<T: Number> Job<'_, T> {
         Ok(())
     }
 
+    /// One number after the other.
+    ///
+    /// # Safety
+    /// As for [`Job::piece`].
+    unsafe fn numbers<P: Put<T::Wide>>(&self, piece: &Piece, totals: &Slots<T::Wide>) {
+        let Geometry { len, size, .. } = self.geometry;
+        let Piece { elements, places, .. } = piece;
+        for outer in piece.outer.clone() {
+            let first = (self.index.first + outer as isize * self.index.strides[0]) as usize;
+            let indices = &self.index.values[first + elements.start..first + elements.end];
+            let values = &self.source[outer * len + elements.start..outer * len + elements.end];
+            for (k, (&at, value)) in indices.iter().zip(values).enumerate() {
+                let Some(place) = self.lookup.place(at, size) else {
+                    return self.wrong.note(outer * len + elements.start + k, at);
+                };
+                if places.contains(&place) {
+                    let total = totals.at(outer * size + place);
+                    // SAFETY: the place lies within its block, and is ours.
+                    unsafe { total.write(P::put(total.read(), value.widen())) };
+                }
+            }
+        }
+    }
+
     /// # Safety
     /// Nobody else uses the totals of the piece's blocks, columns and places.
     unsafe fn piece<P: Put<T::Wide>>(&self, piece: &Piece, totals: &Slots<T::Wide>) {
         let Geometry { len, size, inner, .. } = self.geometry;
+        if inner == 1 && self.index.strides[1] == 1 {
+            // SAFETY: the caller's promise.
+            return unsafe { self.numbers::<P>(piece, totals) };
+        }
         let Piece { columns, places, .. } = piece;
         let all = *places == (0..size);
         for outer in piece.outer.clone() {

@@ -316,8 +316,8 @@ pub(super) unsafe fn search<T: Keyed>(sorted: &[T], values: &[T], lines: usize, 
     let out = Slots::new(out);
     let (len, count) = (sorted.len() / lines, values.len() / lines);
     parallel(values.len().div_ceil(PART), &|part| {
-        for k in part * PART..((part + 1) * PART).min(values.len()) {
-            let (line, value) = (k / count, values[k].key());
+        for (k, value) in values.iter().enumerate().skip(part * PART).take(PART) {
+            let (line, value) = (k / count, value.key());
             let own = &sorted[line * len..(line + 1) * len];
             let place = own.partition_point(|x| if right { x.key() <= value } else { x.key() < value });
             // SAFETY: each value belongs to one part.

@@ -60,6 +60,9 @@ pub(super) fn stages(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> V
     vec![reads.stage(node, work, None)]
 }
 
+/// Fewer elements than this are gathered in an expression, which may share a kernel with others.
+const WORTH_MOVING: usize = 1 << 12;
+
 /// Whether a stored gather is nothing but that: it copies from memory to memory, by an index in memory.
 fn only_moves(node: &Node, snapshot: &Snapshot, groups: &Groups) -> bool {
     let Op::Gather { input, index, .. } = snapshot.op(node) else { return false };
@@ -68,7 +71,7 @@ fn only_moves(node: &Node, snapshot: &Snapshot, groups: &Groups) -> bool {
         let base = snapshot.base(node);
         snapshot.has_numbers(base) || (groups.stored.contains(&base.id()) && made_whole(base))
     };
-    is_there(input) && is_there(index)
+    node.len() >= WORTH_MOVING && is_there(input) && is_there(index)
 }
 
 /// The stages that write the parts of a concatenation into their places.

@@ -24,6 +24,9 @@ const DEAR: u32 = 100;
 /// The most places at which one expression computes the same node.
 const MOST_TIMES: usize = 3;
 
+/// What has so many times more elements than it reads is not worth writing.
+const GROWS: usize = 8;
+
 /// The most parts of a concatenation that are written one by one.
 const MOST_PARTS: usize = 32;
 
@@ -47,6 +50,8 @@ struct Facts {
     reads_made: bool,
     /// It reads memory.
     reads: bool,
+    /// How many elements there are to read.
+    reach: usize,
 }
 
 /// Decides what is written to memory.
@@ -124,10 +129,13 @@ fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> IdMap<Facts> {
                     of.cost = of.cost.saturating_add(below.cost);
                     of.reads_made |= below.reads_made;
                     of.reads |= below.reads;
+                    of.reach = of.reach.saturating_add(below.reach);
+                    continue;
                 }
                 Some(_) => (of.reads_made, of.reads) = (true, true),
                 None => of.reads = true,
             }
+            of.reach = of.reach.saturating_add(base.len());
         }
         facts.insert(node.id(), of);
     }
@@ -303,7 +311,9 @@ impl Deciding<'_> {
         let once = one_sink && (places.len() == 1 || cheap);
         // Rows of numbers that another stage makes are better prepared once a row, and what is summed over and over once.
         let reduces = self.sinks.get(&sink).is_some_and(|(_, reduces)| *reduces);
-        let again = cheap && !facts.reads_made && !reduces;
+        // What is cheap and far larger than what it is made from (ones and zeros at places that an index names) is never written.
+        let grows = facts.reach.saturating_mul(GROWS) <= node.len();
+        let again = cheap && (grows || (!facts.reads_made && !reduces));
         let repeats = places.iter().any(|(_, frame)| self.groups.frames.repeats(*frame));
         let worth_it = facts.cost == 0 || (cheap && !facts.reads) || (once && (!repeats || again));
         let has_room = |sink: &Sink| self.sinks.get(sink).is_none_or(|(size, _)| *size < EXPRESSION_LIMIT);

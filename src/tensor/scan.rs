@@ -25,9 +25,8 @@ impl<T: NumericDType, D: Dimension> Tensor<T, D> {
         /// ```
         /// use zither::{Tensor, grad};
         /// let x = Tensor::new([2.0f32, 0.0, 3.0, 4.0]);
-        /// let y = x.cumprod(0);
-        /// assert_eq!(y.data()?, [2.0, 0.0, 0.0, 0.0]);
-        /// assert_eq!(grad(&y.sum_all(), &[&x])?[0].data()?, [1.0, 32.0, 0.0, 0.0]);
+        /// assert_eq!(x.cumprod(0).data()?, [2.0, 0.0, 0.0, 0.0]);
+        /// assert_eq!(grad(&x.cumprod(0).sum_all(), &[&x])?[0].data()?, [1.0, 32.0, 0.0, 0.0]);
         /// # Ok::<(), zither::Error>(())
         /// ```
         fn cumprod try_cumprod(&self, axis: isize) -> Tensor<T, D> {

@@ -48,6 +48,14 @@ impl Node {
             return Ok(self.clone());
         }
         element_count("cast", self.shape(), dtype)?;
+        // True and false are 1 and 0 everywhere: what they were on the way does not matter.
+        let truth = self.with_op(|op| match op {
+            Op::Cast { input } if input.dtype() == DType::Bool => Some(input.clone()),
+            _ => None,
+        });
+        if let Some(truth) = truth {
+            return truth.cast(dtype);
+        }
         Ok(Node::new(Op::Cast { input: self.clone() }, Shape::from_slice(self.shape()), dtype))
     }
 

@@ -58,7 +58,10 @@ pub(crate) fn logcumsumexp(x: &Node, axis: isize) -> Result<Node> {
     // The largest so far never falls; only a shift of 0 in place of -inf does, where there is nothing to fade.
     let fading = (&before(&shift, axis)? - &shift).minimum(&shift.fill(0.0)).exp();
     let sum = (&x_wide - &shift).exp().scan(ScanKind::Linear, Some(&fading), axis, false)?;
-    (&sum.ln() + &shift).cast(x.dtype())
+    // Of nothing but -inf the sum is 0: its logarithm is known, and has no slope.
+    let nothing = sum.eq(&sum.fill(0.0));
+    let logarithm = &sum.fill(1.0).or_where_not(&nothing, &sum).ln() + &shift;
+    logarithm.fill(f64::NEG_INFINITY).or_where_not(&nothing, &logarithm).cast(x.dtype())
 }
 
 /// Each element one place further along the axis, with a 0 coming in.

@@ -151,7 +151,7 @@ fn made(stage: &Stage) -> String {
 fn words(stage: &Stage) -> String {
     match &stage.work {
         Work::MapReduce(work) => lower::lower(work).to_string(),
-        Work::Concat { .. } | Work::Gather { .. } | Work::ScatterAdd { .. } => formula(stage),
+        Work::Concat { .. } | Work::Gather { .. } | Work::Scatter { .. } | Work::Lines { .. } => formula(stage),
     }
 }
 
@@ -160,7 +160,8 @@ fn formula(stage: &Stage) -> String {
         Work::MapReduce(work) => work.to_string(),
         Work::Concat { parts, axis } => format!("concat {} tensors along axis {axis}\n", parts.len()),
         Work::Gather { axis, .. } => format!("gather along axis {axis}\n"),
-        Work::ScatterAdd { axis, .. } => format!("scatter_add along axis {axis}\n"),
+        Work::Scatter { kind, axis, .. } => format!("{} along axis {axis}\n", kind.scatter_name()),
+        Work::Lines { work, axis, .. } => format!("{} along axis {axis}\n", work.name()),
     }
 }
 

@@ -204,7 +204,7 @@ impl Rows {
 fn row_program(stage: &Stage, lead: usize) -> RowProgram {
     match &stage.work {
         Work::MapReduce(work) => RowProgram::new(lower::lower(work), lead),
-        Work::Concat { .. } | Work::Gather { .. } | Work::ScatterAdd { .. } => {
+        Work::Concat { .. } | Work::Gather { .. } | Work::Scatter { .. } | Work::Lines { .. } => {
             unreachable!("only map-reduces run row by row")
         }
     }

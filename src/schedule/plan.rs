@@ -3,7 +3,7 @@
 use super::contraction::Contraction;
 use super::expression::Expression;
 use crate::dtype::DType;
-use crate::graph::{Lookup, Node, ReduceKind};
+use crate::graph::{LineWork, Lookup, Node, ReduceKind};
 use crate::shape::{Position, Shape, View};
 use smallvec::SmallVec;
 use std::collections::HashSet;
@@ -81,10 +81,17 @@ pub(crate) enum Work {
         index: Operand,
         axis: usize,
     },
-    ScatterAdd {
+    Scatter {
+        kind: ReduceKind,
         lookup: Lookup,
         index: Operand,
         source: Operand,
+        axis: usize,
+    },
+    /// Whole lines of dense operands.
+    Lines {
+        work: LineWork,
+        operands: SmallVec<[Operand; 2]>,
         axis: usize,
     },
 }

@@ -5,6 +5,7 @@
 
 mod activation;
 mod autograd;
+mod choose;
 mod closure;
 mod compile;
 mod convert;
@@ -14,6 +15,7 @@ mod display;
 mod dynamic;
 mod einsum;
 mod elementwise;
+mod gather;
 mod index;
 mod join;
 mod linalg;
@@ -30,7 +32,9 @@ mod print;
 mod products;
 mod read;
 mod reduce;
+mod scan;
 mod shaping;
+mod sort;
 mod tables;
 mod twins;
 mod var;
@@ -43,6 +47,7 @@ pub use dimension::{
 };
 pub use dynamic::DynTensor;
 pub use einsum::{EinsumOperands, einsum, try_einsum};
+pub use gather::ScatterReduce;
 pub use index::{Ellipsis, IndexPart, IndexParts, NewAxis, Selection, Step, Stepped};
 pub use losses::{CrossEntropyOptions, Reduction};
 pub use movement::PadValue;

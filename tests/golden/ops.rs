@@ -8,16 +8,6 @@ use zither::{DType, DynTensor, Ellipsis, IndexPart, NewAxis, PadValue, Window};
 
 pub(crate) type Outcome = Result<Vec<DynTensor>, String>;
 
-/// Whether [`apply`] knows an op.
-pub(crate) fn is_built(op: &str) -> bool {
-    let scalar = DynTensor::from_data(vec![1.0f32], &[1]);
-    let arguments = vec![scalar; 3];
-    match std::panic::catch_unwind(|| apply(op, &arguments, &Value::Object(Default::default()))) {
-        Ok(Err(message)) => !message.starts_with("unknown op"),
-        Ok(Ok(_)) | Err(_) => true,
-    }
-}
-
 pub(crate) fn text(error: zither::Error) -> String {
     error.to_string()
 }
@@ -85,6 +75,10 @@ fn reduce(x: &DynTensor, kw: &Value, f: Reduce) -> Outcome {
 
 pub(crate) fn one(result: zither::Result<DynTensor>) -> Outcome {
     result.map(|tensor| vec![tensor]).map_err(text)
+}
+
+fn two(result: zither::Result<(DynTensor, DynTensor)>) -> Outcome {
+    result.map(|(a, b)| vec![a, b]).map_err(text)
 }
 
 /// The axis of a case on a rank-0 tensor, which PyTorch takes as an axis of size 1.
@@ -211,6 +205,20 @@ pub(crate) fn apply(op: &str, x: &[DynTensor], kw: &Value) -> Outcome {
         "squeeze" if a.shape()[axis(kw, "dim") as usize] != 1 => Ok(vec![a.clone()]),
         "squeeze" => one(a.try_squeeze(axis(kw, "dim"))),
         "unsqueeze" => one(a.try_unsqueeze(axis(kw, "dim"))),
+        "cumsum" if a.dtype().is_integer() => along(&a.cast(DType::I64), kw, DynTensor::try_cumsum),
+        "cumsum" => along(a, kw, DynTensor::try_cumsum),
+        "cumprod" => along(a, kw, DynTensor::try_cumprod),
+        "gather" => one(a.try_gather(axis(kw, "dim"), &x[1])),
+        "take" => one(a.try_take(&x[1])),
+        "embedding" => one(a.try_embedding(&x[1])),
+        "one_hot" => one(a.try_one_hot(axis(kw, "n") as usize)),
+        "masked_fill" => one(a.try_masked_fill(&x[1], number(&kw["value"]))),
+        "scatter" => one(a.try_scatter(axis(kw, "dim"), &x[1], &x[2])),
+        "scatter_add" => one(a.try_scatter_add(axis(kw, "dim"), &x[1], &x[2])),
+        "index_add" => one(a.try_index_add(axis(kw, "dim"), &x[1], &x[2])),
+        "argsort" => one(a.try_argsort(axis(kw, "dim"), kw["descending"] == true)),
+        "sort" => two(a.try_sort(axis(kw, "dim"), kw["descending"] == true)),
+        "topk" => two(a.try_topk(axis(kw, "k") as usize, axis(kw, "dim"), kw["largest"] == true)),
         "index_select" => one(a.try_index_select(axis(kw, "dim"), &x[1])),
         "tril" => one(a.try_tril(axis(kw, "k"))),
         "triu" => one(a.try_triu(axis(kw, "k"))),

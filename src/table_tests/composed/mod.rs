@@ -4,7 +4,9 @@ mod activation;
 mod contraction;
 mod create;
 mod elementwise;
+mod indexing;
 mod layers;
+mod lines;
 mod loss;
 mod maths;
 mod movement;
@@ -29,8 +31,11 @@ pub(super) struct Case {
     pub(super) dtypes: &'static [DType],
     pub(super) agreement: Agreement,
     pub(super) slope: Slope,
-    pub(super) build: fn(&[Node], DType) -> Result<Node>,
+    pub(super) build: Build,
 }
+
+/// From operands, and the dtype of most of them, to the result.
+type Build = fn(&[Node], DType) -> Result<Node>;
 
 /// What is known of an op's derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +113,8 @@ pub(super) fn cases() -> impl Iterator<Item = &'static Case> {
         movement::CASES,
         reduction::CASES,
         shaping::CASES,
+        lines::CASES,
+        indexing::CASES,
     ]
     .into_iter()
     .flatten()

@@ -4,6 +4,7 @@ mod attention;
 mod conv;
 mod elementwise;
 mod first;
+mod layers;
 mod limits;
 mod matmul;
 mod norm;
@@ -26,6 +27,7 @@ pub fn run(bench: &Bench) -> Outcome {
     first::run(bench)?;
     train::run(bench)?;
     attention::run(bench)?;
+    layers::run(bench)?;
     limits::run(bench);
     Ok(())
 }

@@ -13,7 +13,6 @@ mod optimizers;
 mod shapes;
 mod store;
 
-use case::Case;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

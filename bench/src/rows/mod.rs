@@ -4,6 +4,7 @@ mod attention;
 mod conv;
 mod elementwise;
 mod first;
+mod layers;
 mod limits;
 mod lookup;
 mod matmul;
@@ -28,6 +29,7 @@ pub fn run(bench: &Bench) -> Outcome {
     train::run(bench)?;
     attention::run(bench)?;
     lookup::run(bench)?;
+    layers::run(bench)?;
     limits::run(bench);
     Ok(())
 }

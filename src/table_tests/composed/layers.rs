@@ -94,6 +94,16 @@ pub(super) static CASES: &[Case] = &[
     smooth("max::max_pool of windows with gaps", 0.0, &[x(&[2, 9], 0.02, 0.08)], |x, _| {
         max_pool("max_pool1d", &ranked(&x[0])?, &pooling(&[3], &[2], &[1], &[2], true))
     }),
+    smooth("max::max_pool of large windows", 0.0, &[x(&[9, 10], 0.02, 0.08)], |x, _| {
+        max_pool("max_pool2d", &ranked(&x[0])?, &pooling(&[9, 8], &[1, 2], &[2, 0], &[1, 1], false))
+    }),
+    smooth("average::avg_pool of large windows", 96.0, &[x(&[9, 10], -3.0, 3.0)], |x, _| {
+        let pooling = pooling(&[9, 8], &[1, 1], &[2, 0], &[1, 1], false);
+        avg_pool("avg_pool2d", &x[0], &pooling, Divisor::WithPadding)
+    }),
+    smooth("average::avg_pool of windows apart", 8.0, &[x(&[2, 9], -3.0, 3.0)], |x, _| {
+        avg_pool("avg_pool1d", &x[0], &pooling(&[2], &[3], &[1], &[1], true), Divisor::Inside)
+    }),
     numeric("max::max_pool of numbers", 0.0, &[x(&[3, 4, 5], -2.0, 2.0)], |x, dtype| {
         let x = if dtype.is_float() { ranked(&x[0])? } else { x[0].clone() };
         max_pool("max_pool3d", &x, &pooling(&[2, 2, 3], &[1, 2, 1], &[0, 1, 1], &[1, 1, 1], false))

@@ -19,6 +19,11 @@ pub(crate) fn max_pool(op: &'static str, x: &Node, pooling: &Pooling) -> Result<
     let pooling = pooling.clone();
     Ok(largest.with_shortcut(op, &[x], move |g, x, y| {
         let (x, y) = (&x[0].left_behind(op, "a place does not change by a little"), y);
+        if pooling.is_small() {
+            let chosen = chosen(x, &y.detach(), &pooling, &frame)?;
+            let given = |tap: usize| Ok(g.keep_where(&chosen.eq(&chosen.fill(tap as f64))));
+            return Ok(vec![pooling.untapped(given, x, &frame)?]);
+        }
         let first = first(op, x, &y.detach(), &pooling, &frame)?;
         // An element takes the gradient of those of its windows that chose it.
         let own = pooling.windows_of_positions(x, &frame)?;
@@ -40,8 +45,31 @@ pub(crate) fn max_pool_with_indices(op: &'static str, x: &Node, pooling: &Poolin
 
 #[track_caller]
 fn largest(op: &str, x: &Node, pooling: &Pooling, frame: &Frame) -> Result<Node> {
+    if pooling.is_small() {
+        let padded = super::pad::constant(x, &pooling.borders(x, frame), Literal::lowest(x.dtype()))?;
+        let mut taps = pooling.taps().into_iter().map(|tap| pooling.tap(&padded, frame, &tap));
+        let first = taps.next().expect("a kernel has elements");
+        return taps.try_fold(first, |largest, tap| Node::map_of(&ops::MAXIMUM, [largest, tap]));
+    }
     let windows = pooling.windows(x, frame, Literal::lowest(x.dtype()))?;
     windows.reduce(op, ReduceKind::Max, &pooling.inner_axes(), false)
+}
+
+/// The number of the first tap of each window that sees the largest element.
+#[track_caller]
+fn chosen(x: &Node, largest: &Node, pooling: &Pooling, frame: &Frame) -> Result<Node> {
+    let padded = super::pad::constant(x, &pooling.borders(x, frame), Literal::lowest(x.dtype()))?;
+    let taps = pooling.taps();
+    let mut chosen = Node::full(largest.shape(), Literal::F32((taps.len() - 1) as f32))?;
+    for (number, tap) in taps.iter().enumerate().rev().skip(1) {
+        let seen = pooling.tap(&padded, frame, tap);
+        let mut hit = seen.eq(largest);
+        if x.dtype().is_float() {
+            hit = Node::map(&ops::BITOR, &[&hit, &seen.ne(&seen)])?;
+        }
+        chosen = chosen.fill(number as f64).or_where_not(&hit, &chosen);
+    }
+    Ok(chosen)
 }
 
 /// The position of the first largest element of each window.

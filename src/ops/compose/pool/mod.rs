@@ -3,6 +3,7 @@
 pub(crate) mod adaptive;
 pub(crate) mod average;
 pub(crate) mod max;
+mod taps;
 
 use super::convolution::{Sliding, Spatial};
 use super::pad;

@@ -119,15 +119,11 @@ impl Tape {
     }
 }
 
-/// So many contributions are added one after the other, the latest user's first.
-const IN_TURN: usize = 8;
-
-/// The sum of contributions. Many of them are added in groups, and then the groups: they lose fewer digits that way than all one after
-/// the other.
+/// The sum of contributions, pairwise: many of them lose fewer digits than one after the other.
 fn sum(mut contributions: Vec<Node>) -> Node {
     while contributions.len() > 1 {
-        let in_turn = |group: &[Node]| group[1..].iter().fold(group[0].clone(), |sum, next| &sum + next);
-        contributions = contributions.chunks(IN_TURN).map(in_turn).collect();
+        let pairs = contributions.chunks(2);
+        contributions = pairs.map(|pair| if let [a, b] = pair { a + b } else { pair[0].clone() }).collect();
     }
     contributions.pop().expect("at least one contribution")
 }

@@ -46,8 +46,13 @@ pub(crate) fn gelu_tanh(x: &Node) -> Result<Node> {
 pub(crate) fn softplus(x: &Node) -> Result<Node> {
     Dtypes::Float.check("softplus", x)?;
     let bound = x.fill(20.0);
-    let low = Node::map(&ops::EXP, &[&x.minimum(&bound)])?.log1p();
-    Ok(x.or_where_not(&x.gt(&bound), &low))
+    // The exponential of a number not above 0 loses less than that of a large one.
+    let low = &x.maximum(&x.fill(0.0)) + &(-&x.abs()).exp().log1p();
+    // Its slope is the sigmoid: fewer roundings than through the exponential and the logarithm.
+    Ok(x.or_where_not(&x.gt(&bound), &low).with_shortcut("softplus", &[x], |g, x, _| {
+        let slope = Node::map(&ops::SIGMOID, &[&x[0]])?;
+        Ok(vec![g * &slope.fill(1.0).or_where_not(&x[0].gt(&x[0].fill(20.0)), &slope)])
+    }))
 }
 
 /// `softplus(beta · x) / beta`: the larger `beta`, the closer to relu.

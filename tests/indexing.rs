@@ -212,6 +212,43 @@ fn an_embedding_and_its_gradient_are_those_of_the_rows() -> Result<()> {
 }
 
 #[test]
+fn looked_up_rows_of_any_width_are_added_to() -> Result<()> {
+    for width in [1, 2, 5, 63, 64, 65, 96, 511, 512, 513, 1100] {
+        let mut draw = Draw(width as u64);
+        let (count, texts, len) = (30, 3, 7);
+        let table = draw.values(count * width);
+        let words: Vec<i64> = (0..texts * len).map(|_| draw.below(count) as i64).collect();
+        let positions = draw.values(len * width);
+        let mut expected = Vec::new();
+        for (place, &word) in words.iter().enumerate() {
+            let (row, position) = (&table[word as usize * width..], &positions[place % len * width..]);
+            expected.extend((0..width).map(|k| row[k] + position[k]));
+        }
+        for dtype in [DType::F64, DType::F32, DType::F16, DType::I32] {
+            let whole = |x: Vec<f64>| x.into_iter().map(|x| (x * 4.0).round()).collect::<Vec<f64>>();
+            let table = DynTensor::from_data(whole(table.clone()), &[count, width]).cast(dtype).realize()?;
+            let positions = DynTensor::from_data(whole(positions.clone()), &[len, width]).cast(dtype).realize()?;
+            let words = DynTensor::from_data(words.clone(), &[texts, len]);
+            let sum = table.embedding(&words) + &positions;
+            assert_eq!(sum.explain().kernels, 1);
+            assert!(sum.cast(DType::F64).data::<f64>()? == whole(expected.clone()), "{width} {dtype}");
+            // Every second column of the table, and the rows from the last to the first.
+            let view = table.i((zither::Step::by(.., -1), zither::Step::by(.., 2)));
+            let half = (view.embedding(&words) + 1).cast(DType::F64).data::<f64>()?;
+            let columns = width.div_ceil(2);
+            let plain = table.cast(DType::F64).data::<f64>()?;
+            for (place, &word) in words.data::<i64>()?.iter().enumerate() {
+                for k in 0..columns {
+                    let at = (count - 1 - word as usize) * width + 2 * k;
+                    assert_eq!(half[place * columns + k], plain[at] + 1.0, "{width} {dtype}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn a_lookup_fuses_with_what_is_around_it() {
     let table = Tensor::<f32, _>::zeros([50, 16]).realize().unwrap();
     let words = Tensor::from_data(vec![3i64; 40], [4, 10]);

@@ -10,6 +10,7 @@ use zither::{Dim1, Dim2, Tensor, grad, realize_all};
 const WORDS: usize = 50_257;
 const WIDTH: usize = 768;
 const TOKENS: usize = 8192;
+const LONGEST: usize = 1024;
 const SQUARE: usize = 4096;
 const BINS: usize = 1000;
 const MANY: usize = 4_000_000;
@@ -55,6 +56,18 @@ fn embedding(bench: &Bench) -> Outcome {
         [TOKENS, WIDTH],
         || table.tensor.embedding(&words),
         |[i, j]| Near::exact(table.at([plain[i] as usize, j])),
+    )?;
+    let positions = Input::<f32, 2>::random([LONGEST, WIDTH]);
+    let texts = words.reshape([TOKENS / LONGEST, LONGEST]);
+    bench.row(
+        "l_embedding_plus_positions_8x1024x768",
+        Unit::Milliseconds,
+        [TOKENS / LONGEST, LONGEST, WIDTH],
+        || table.tensor.embedding(&texts) + &positions.tensor,
+        |[i, j, k]| {
+            let (word, place) = (table.at([plain[i * LONGEST + j] as usize, k]), positions.at([j, k]));
+            Near::new(word + place, word.abs() + place.abs())
+        },
     )?;
     let weights = Input::<f32, 2>::random([TOKENS, WIDTH]);
     bench.row(

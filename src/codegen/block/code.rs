@@ -53,6 +53,8 @@ pub(super) struct Step {
 pub(super) enum Action {
     /// Reads a strided operand of `size` bytes an element into `width` bytes a lane.
     Load { slot: usize, size: usize, width: usize, loader: Loader, dense: &'static [Kernel] },
+    /// As `Load`, so many elements further as a value says.
+    Shifted { load: Box<Action>, at: usize },
     /// Reads elements at computed positions.
     Gather { slot: usize, loader: Loader, position: usize, valid: Option<usize> },
     /// The index along an axis the lanes walk: it stays for `inner` lanes and wraps at `size`. The first begins at the origin.
@@ -124,6 +126,11 @@ impl Code {
         code
     }
 
+    /// Whether rows are read at places that other operands name.
+    pub(super) fn looks_up_rows(&self) -> bool {
+        self.stages.iter().flatten().any(|step| matches!(step.action, Action::Shifted { .. }))
+    }
+
     /// How many steps one element takes, at least 1: a measure of work.
     pub(super) fn weight(&self) -> usize {
         self.stages.iter().map(Vec::len).sum::<usize>().max(1)
@@ -156,17 +163,19 @@ fn strided(program: &LoopProgram, sizes: &[usize], walked: usize) -> Vec<Option<
 
 /// The stage of each node: that of the latest value it reads, or of the axes it depends on.
 fn stages(nodes: &Nodes, strided: &[Option<Strided>], sizes: &[usize], walked: usize) -> Vec<u8> {
+    let load_stage = |slot: u16| {
+        let operand = strided[usize::from(slot)].as_ref().expect("a plain load is strided");
+        match operand.steps.iter().zip(&sizes[walked..]).any(|(&stride, &size)| stride != 0 && size > 1) {
+            true => 2,
+            false if operand.is_uniform() => 0,
+            false => 1,
+        }
+    };
     let mut stages: Vec<u8> = Vec::with_capacity(nodes.list.len());
     for &(node, _) in &nodes.list {
         stages.push(match node {
-            Node::Word(Word::Load { slot, .. }) => {
-                let operand = strided[usize::from(slot)].as_ref().expect("a plain load is strided");
-                match operand.steps.iter().zip(&sizes[walked..]).any(|(&stride, &size)| stride != 0 && size > 1) {
-                    true => 2,
-                    false if operand.is_uniform() => 0,
-                    false => 1,
-                }
-            }
+            Node::Word(Word::Load { slot, .. }) => load_stage(slot),
+            Node::Shifted { slot, at } => load_stage(slot).max(stages[at.id as usize]),
             Node::Word(Word::Position) if walked == sizes.len() => 1,
             Node::Word(Word::Position) => 2,
             Node::Index(axis) | Node::LocalIndex(axis) if axis < walked => 1,
@@ -198,12 +207,14 @@ fn action(
         Action::Apply { kernels: kernels.pick(vector), operands, used: (1 << given.len()) - 1, divides: None }
     };
     let dtype = |slot: u16| -> DType { program.loads[usize::from(slot)].dtype };
+    let load = |slot: u16| {
+        let (loader, size, slot) = (loader(dtype(slot)), dtype(slot).size(), usize::from(slot));
+        Action::Load { slot, size, width: words::width(lane), loader, dense: loader.dense.pick(vector) }
+    };
     match node {
+        Node::Shifted { slot, at } => Action::Shifted { load: Box::new(load(slot)), at: number(at) },
         Node::Word(word) => match word {
-            Word::Load { slot, .. } => {
-                let (loader, size, slot) = (loader(dtype(slot)), dtype(slot).size(), usize::from(slot));
-                Action::Load { slot, size, width: words::width(lane), loader, dense: loader.dense.pick(vector) }
-            }
+            Word::Load { slot, .. } => load(slot),
             Word::Const { .. } | Word::Scalar(_) => unreachable!("a constant takes no step"),
             Word::Position => Action::Position,
             Word::Index(_) | Word::Gather { .. } => unreachable!("its position is written out"),

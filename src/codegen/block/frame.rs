@@ -226,7 +226,12 @@ impl<'c> Frame<'c> {
                     kernels[uniform](n, to, a.lanes, b.lanes, c.lanes);
                     Ok(Value { lanes: to, uniform: false })
                 }
-                Action::Load { .. } => Ok(self.load(&step.action, register)),
+                Action::Load { .. } => Ok(self.load(&step.action, register, 0)),
+                Action::Shifted { load, at } => {
+                    let Value { lanes, uniform } = self.scratch.values[*at];
+                    let by = lanes.cast::<i64>();
+                    if uniform { Ok(self.load(load, register, *by)) } else { Ok(self.shifted(load, register, by)) }
+                }
                 Action::Gather { slot, loader, position, valid } => {
                     let position = self.scratch.values[*position];
                     let valid = valid.map(|valid| self.scratch.values[valid]);
@@ -296,15 +301,48 @@ impl<'c> Frame<'c> {
         }
     }
 
-    /// Reads a strided operand; in place where its elements are lanes already.
+    /// Reads a strided operand, each lane so many elements further: as many at a time as go equally far.
+    ///
+    /// # Safety
+    /// As for [`Frame::run_stage`]; there is a distance for each lane, and what is read is an element.
+    unsafe fn shifted(&mut self, action: &Action, register: *mut u8, by: *const i64) -> Value {
+        let &Action::Load { slot, size, width, loader, dense } = action else { unreachable!("only loads come here") };
+        let operand = self.code.strided[slot].as_ref().expect("a plain load is strided");
+        let (base, stride) = (self.loads[slot], operand.stride());
+        let first = self.scratch.shifts[slot] + operand.by_origin * self.origin as i64;
+        let none = Value::NONE.lanes;
+        // SAFETY: the caller's promise, and the register has room for a block.
+        unsafe {
+            let by = slice::from_raw_parts(by, self.n);
+            operand.runs(self.start, self.n, |lane, length, position| {
+                let mut done = 0;
+                while done < length {
+                    let far = by[lane + done];
+                    let same = by[lane + done..lane + length].iter().take_while(|&&other| other == far).count();
+                    let position = position + first + done as i64 * stride + far;
+                    let (from, to) =
+                        (base.offset(position as isize * size as isize), register.add((lane + done) * width));
+                    match stride {
+                        0 => dense[1](same, to, from, none, none),
+                        1 => dense[0](same, to, from, none, none),
+                        _ => (loader.strided)(same, to, from, stride as isize),
+                    }
+                    done += same;
+                }
+            });
+        }
+        Value { lanes: register, uniform: false }
+    }
+
+    /// Reads a strided operand, `by` elements further; in place where its elements are lanes already.
     ///
     /// # Safety
     /// As for [`Frame::run_stage`].
-    unsafe fn load(&mut self, action: &Action, register: *mut u8) -> Value {
+    unsafe fn load(&mut self, action: &Action, register: *mut u8, by: i64) -> Value {
         let &Action::Load { slot, size, width, loader, dense } = action else { unreachable!("only loads come here") };
         let operand = self.code.strided[slot].as_ref().expect("a plain load is strided");
         let (n, Place { position, room }) = (self.n, self.scratch.places[slot]);
-        let (base, shift, stride) = (self.loads[slot], self.scratch.shifts[slot], operand.stride());
+        let (base, shift, stride) = (self.loads[slot], self.scratch.shifts[slot] + by, operand.stride());
         let none = Value::NONE.lanes;
         // SAFETY: the positions of the walk are elements behind `base`, and the register has room for a block.
         unsafe {

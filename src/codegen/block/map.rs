@@ -1,6 +1,7 @@
 //! Programs without a fold: one value for every output.
 //!
-//! Blocks are consecutive outputs, whatever the shape: short inner axes do not make short blocks.
+//! Blocks are consecutive outputs, whatever the shape: short inner axes do not make short blocks. Only where rows are looked up
+//! in a table a block ends with its row, so that the place of the row is found once.
 
 use super::access::Strided;
 use super::code::Code;
@@ -12,6 +13,9 @@ use crate::codegen::Call;
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::{Fault, Lane};
 
+/// Shorter rows are not worth a block of their own.
+const SHORTEST_ROW: usize = 64;
+
 /// An elementwise program.
 pub(super) struct Map {
     code: Code,
@@ -19,6 +23,8 @@ pub(super) struct Map {
     /// The outputs, and how many of them make a part.
     outputs: usize,
     part: usize,
+    /// No block goes beyond a multiple of this.
+    row: usize,
 }
 
 impl Map {
@@ -28,7 +34,9 @@ impl Map {
         let code = Code::of(program, program.outer.len(), vector);
         let part = (PART_WORK / code.weight()).div_ceil(LANES).max(1) * LANES;
         let outputs = program.outer.iter().product();
-        Map { store: Store::of(program, vector), code, outputs, part }
+        let last = program.outer.iter().rev().copied().find(|&size| size > 1).unwrap_or(1);
+        let row = if code.looks_up_rows() && last >= SHORTEST_ROW { last } else { usize::MAX };
+        Map { store: Store::of(program, vector), code, outputs, part, row }
     }
 
     pub(super) fn parts(&self) -> usize {
@@ -47,7 +55,7 @@ impl Map {
         unsafe {
             let mut frame = Frame::new(&self.code, call, 0)?;
             while start < end {
-                let n = LANES.min(end - start);
+                let n = LANES.min(end - start).min(self.row - start % self.row);
                 frame.block(start, n, self.store.direct(call.out, start, n))?;
                 self.store.store(frame.result(), call.out, start, n);
                 start += n;

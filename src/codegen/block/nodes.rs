@@ -27,6 +27,11 @@ pub(super) enum Node {
         position: Val,
         valid: Option<Val>,
     },
+    /// The element of a strided operand so many elements behind the one a load would give; the distance changes seldom.
+    Shifted {
+        slot: u16,
+        at: Val,
+    },
 }
 
 impl Node {
@@ -42,6 +47,7 @@ impl Node {
             Node::Word(Word::Lookup { index, .. }) => vec![index],
             Node::Word(Word::Rare { when, x, otherwise, .. }) => vec![when, x, otherwise],
             Node::FloorDiv(a, b) | Node::FloorRem(a, b) => vec![a, b],
+            Node::Shifted { at, .. } => vec![at],
             Node::Gather { position, valid, .. } => [position].into_iter().chain(valid).collect(),
         }
     }
@@ -104,6 +110,16 @@ impl Nodes {
 
     /// A load some elements behind the access of its operand.
     fn gathered(&mut self, program: &LoopProgram, slot: u16, lane: Lane, at: Val) -> Val {
+        // Rows of a table: neighbouring elements lie side by side, and only from row to row they lie elsewhere.
+        if program.reduced.is_empty() && !self.varies(program, at) {
+            let is_strided = match &program.loads[usize::from(slot)].access {
+                Access::Strided { .. } => true,
+                Access::Computed { position, .. } => affine(position, program.outer.len()).is_some(),
+            };
+            if is_strided {
+                return self.node(Node::Shifted { slot, at }, lane);
+            }
+        }
         let position = match &program.loads[usize::from(slot)].access {
             Access::Strided { offset, strides } => {
                 let mut position = self.number(*offset);
@@ -121,6 +137,24 @@ impl Nodes {
         };
         let position = self.node(Node::Word(Word::Binary(Binary::Add, position, at)), Lane::I64);
         self.node(Node::Gather { slot, position, valid: None }, lane)
+    }
+
+    /// Whether a value changes along the last axis.
+    fn varies(&self, program: &LoopProgram, val: Val) -> bool {
+        let Some(last) = (0..program.outer.len()).rev().find(|&axis| program.outer[axis] > 1) else { return false };
+        match self.list[val.id as usize].0 {
+            Node::Word(Word::Load { slot, .. }) => match &program.loads[usize::from(slot)].access {
+                Access::Strided { strides, .. } => strides[last] != 0,
+                Access::Computed { position, .. } => {
+                    affine(position, program.outer.len()).is_none_or(|(_, strides)| strides[last] != 0)
+                }
+            },
+            Node::Word(Word::Const { .. } | Word::Scalar(_)) => false,
+            Node::Word(Word::Place { index, .. }) => self.varies(program, index),
+            Node::Word(Word::Binary(_, a, b)) => self.varies(program, a) || self.varies(program, b),
+            Node::Index(axis) | Node::LocalIndex(axis) => axis == last,
+            _ => true,
+        }
     }
 
     /// A load through index expressions.

@@ -9,6 +9,7 @@ mod closure;
 mod compile;
 mod convert;
 mod create;
+mod decompose;
 mod dimension;
 mod display;
 mod dynamic;

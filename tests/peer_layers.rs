@@ -1,9 +1,11 @@
 //! Failures of our peers that touch layers: see PEER_BUGS.
 
-use zither::{Dim4, Interpolation, Pool, Tensor, grad};
+use zither::{Dim0, Dim4, Interpolation, Pool, Tensor, grad};
+
+type Images = Tensor<f64, Dim4>;
 
 /// The slope of `f` at every element, by differences.
-fn slopes(x: &Tensor<f64, Dim4>, f: &dyn Fn(&Tensor<f64, Dim4>) -> Tensor<f64, zither::Dim0>) -> Vec<f64> {
+fn slopes(x: &Images, f: &dyn Fn(&Images) -> Tensor<f64, Dim0>) -> Vec<f64> {
     let data = x.data().unwrap();
     let shape: [usize; 4] = x.shape().try_into().unwrap();
     let at = |k: usize, step: f64| {

@@ -5,6 +5,12 @@ use super::{Dimension, DynTensor, HasAxes, Tensor};
 use crate::dtype::FloatDType;
 use crate::linalg::nodes;
 
+/// `U`, the singular values and `Vᵀ`.
+type Svd<T, D> = (Tensor<T, D>, Tensor<T, <D as Dimension>::Smaller>, Tensor<T, D>);
+
+/// One number for each matrix.
+type Numbers<T, D> = Tensor<T, <<D as Dimension>::Smaller as Dimension>::Smaller>;
+
 impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
     twins! {
         /// `self⁻¹ · b` for square matrices in the last two axes; batches stretch, and a vector `b` is one column.
@@ -73,7 +79,7 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
         /// assert_eq!(s.data()?, [4.0, 3.0]);
         /// # Ok::<(), zither::Error>(())
         /// ```
-        fn svd try_svd(&self) -> (Tensor<T, D>, Tensor<T, D::Smaller>, Tensor<T, D>) {
+        fn svd try_svd(&self) -> Svd<T, D> {
             let (u, s, vt) = nodes::svd(self.node())?;
             Ok((Tensor::wrap(u), Tensor::wrap(s), Tensor::wrap(vt)))
         }
@@ -92,12 +98,12 @@ where
         /// assert_eq!(Tensor::new([[1.0f64, 2.0], [3.0, 4.0]]).det().item()?, -2.0);
         /// # Ok::<(), zither::Error>(())
         /// ```
-        fn det try_det(&self) -> Tensor<T, <D::Smaller as Dimension>::Smaller> {
+        fn det try_det(&self) -> Numbers<T, D> {
             Ok(Tensor::wrap(nodes::det(self.node())?))
         }
 
         /// The sign of the determinants, and the logarithms of their sizes.
-        fn slogdet try_slogdet(&self) -> (Tensor<T, <D::Smaller as Dimension>::Smaller>, Tensor<T, <D::Smaller as Dimension>::Smaller>) {
+        fn slogdet try_slogdet(&self) -> (Numbers<T, D>, Numbers<T, D>) {
             let (sign, log) = nodes::slogdet(self.node())?;
             Ok((Tensor::wrap(sign), Tensor::wrap(log)))
         }

@@ -112,6 +112,7 @@
 //! | [`dtype`] | the thirteen dtypes and the traits over them |
 //! | [`shape`] | layouts, views and index expressions |
 //! | [`strided`] | map, zip and reduce with any closure on plain slices |
+//! | [`operators`] | every op by theme, beside its names in PyTorch and NumPy; the conventions of gradients |
 //! | [`optim`] | optimisers: SGD, Adam, AdamW, RMSprop, Adagrad |
 //! | [`memory`] | how much memory is in use, and the pool that reuses it |
 //! | [`runtime`] | the number of threads (`ZITHER_THREADS`) |
@@ -122,8 +123,10 @@ pub mod dtype;
 mod error;
 mod grad;
 mod graph;
+mod linalg;
 mod lower;
 pub mod memory;
+pub mod operators;
 mod ops;
 pub mod optim;
 mod reference;

@@ -1,9 +1,11 @@
 //! Failures of our peers that touch layers: see PEER_BUGS.
 
-use zither::{Dim4, Interpolation, Pool, Tensor, grad};
+use zither::{Dim0, Dim4, Interpolation, Pool, Tensor, grad};
+
+type Images = Tensor<f64, Dim4>;
 
 /// The slope of `f` at every element, by differences.
-fn slopes(x: &Tensor<f64, Dim4>, f: impl Fn(&Tensor<f64, Dim4>) -> Tensor<f64, zither::Dim0>) -> Vec<f64> {
+fn slopes(x: &Images, f: &dyn Fn(&Images) -> Tensor<f64, Dim0>) -> Vec<f64> {
     let data = x.data().unwrap();
     let shape: [usize; 4] = x.shape().try_into().unwrap();
     let at = |k: usize, step: f64| {
@@ -47,7 +49,7 @@ fn peer_candle_max_pool2d_gradient_is_whole_and_windows_may_overlap() {
             let y = x.max_pool2d(pool);
             (&y * &weight(&y)).sum_all()
         };
-        agree(&grad(&f(&x), &[&x]).unwrap()[0].data().unwrap(), &slopes(&x, f));
+        agree(&grad(&f(&x), &[&x]).unwrap()[0].data().unwrap(), &slopes(&x, &f));
     }
     // Ties: the first of a window has it all, and what overlaps adds up.
     let x = Tensor::<f64, _>::ones([1, 1, 1, 4]);
@@ -64,7 +66,7 @@ fn peer_candle_upsample_gradient_adds_up_when_a_tensor_is_used_twice() {
             (&larger * &larger).sum_all() + x.interpolate2d([4, 4], mode, false).sum_all()
         };
         let found = grad(&f(&x), &[&x]).unwrap()[0].data().unwrap();
-        for (a, b) in found.iter().zip(slopes(&x, f)) {
+        for (a, b) in found.iter().zip(slopes(&x, &f)) {
             assert!((a - b).abs() < 1e-4 * b.abs().max(1.0), "{a}, expected {b}");
         }
     }
@@ -78,7 +80,7 @@ fn peer_candle_2168_fused_paths_have_a_gradient() {
         let turned = x.rotary_embedding(&cos, &(&cos + 0.2));
         turned.scaled_dot_product_attention(&turned, x, Default::default()).square().sum_all()
     };
-    agree(&grad(&f(&x), &[&x]).unwrap()[0].data().unwrap(), &slopes(&x, f));
+    agree(&grad(&f(&x), &[&x]).unwrap()[0].data().unwrap(), &slopes(&x, &f));
 }
 
 #[test]

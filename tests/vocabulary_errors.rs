@@ -305,3 +305,25 @@ fn optimisers() {
         "step: the parameter is f32 of shape [2, 3], the gradient f32 of shape [3, 2]",
     );
 }
+
+#[test]
+fn linear_algebra() {
+    let (x, d) = matrix();
+    both(x.try_inverse(), d.try_inverse(), ErrorKind::Shape, "inverse: matrices of shape [2, 3] are not square");
+    let zeros = Tensor::<f32, _>::zeros([2, 2]);
+    let singular = "matrix 0 of shape [2, 2] is singular: it has no inverse";
+    both(zeros.try_inverse(), zeros.to_dynamic().try_inverse(), ErrorKind::Value, &format!("inverse: {singular}"));
+    both(zeros.try_solve(&x), zeros.to_dynamic().try_solve(&d), ErrorKind::Value, &format!("solve: {singular}"));
+    both(
+        zeros.try_cholesky(),
+        zeros.to_dynamic().try_cholesky(),
+        ErrorKind::Value,
+        "cholesky: matrix 0 of shape [2, 2] is not positive definite",
+    );
+    check(whole(&[2, 2]).try_det(), ErrorKind::DType, "det: i64 is not f32 or f64: cast it first");
+    check(
+        d.try_solve(&d),
+        ErrorKind::Shape,
+        "solve: shapes [2, 3] and [2, 3] do not fit: give [.., n, n] and [.., n, k]",
+    );
+}

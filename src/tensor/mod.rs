@@ -10,6 +10,7 @@ mod closure;
 mod compile;
 mod convert;
 mod create;
+mod decompose;
 mod dimension;
 mod display;
 mod dynamic;

@@ -47,7 +47,7 @@ pub(crate) fn softplus(x: &Node) -> Result<Node> {
     Dtypes::Float.check("softplus", x)?;
     let bound = x.fill(20.0);
     // The exponential of a number not above 0 loses less than that of a large one.
-    let low = &x.maximum(&x.fill(0.0)) + &(-&x.abs()).exp().log1p();
+    let low = &relu(x)? + &(-&x.abs()).exp().log1p();
     // Its slope is the sigmoid: fewer roundings than through the exponential and the logarithm.
     Ok(x.or_where_not(&x.gt(&bound), &low).with_shortcut("softplus", &[x], |g, x, _| {
         let slope = Node::map(&ops::SIGMOID, &[&x[0]])?;

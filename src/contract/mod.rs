@@ -19,10 +19,11 @@ mod pack;
 mod plan;
 #[cfg(test)]
 mod tests;
+mod vector;
 
 use crate::dtype::DType;
 use axes::Group;
-use plan::Plan;
+use plan::Path;
 use std::ops::Range;
 
 /// What is to be computed: `out[b, m, n] = Σ_k left[b, m, k] · right[b, k, n]`, every group having any number of axes.
@@ -60,7 +61,11 @@ pub(crate) struct Product {
     left: Operand,
     right: Operand,
     out: Target,
-    plan: Plan,
+    path: Path,
+    /// The parts of each phase.
+    parts: Vec<usize>,
+    shared_bytes: usize,
+    thread_bytes: usize,
     run: unsafe fn(&Product, usize, usize, &Operands<'_>),
 }
 
@@ -137,22 +142,22 @@ impl Product {
 
     /// How many phases there are. They run one after the other; all parts of a phase may run at once.
     pub(crate) fn phases(&self) -> usize {
-        self.plan.phases()
+        self.parts.len()
     }
 
     /// How many parts a phase has, by shape only.
     pub(crate) fn parts(&self, phase: usize) -> usize {
-        self.plan.parts(phase)
+        self.parts[phase]
     }
 
     /// The bytes shared by all threads.
     pub(crate) fn shared_bytes(&self) -> usize {
-        self.plan.shared_bytes
+        self.shared_bytes
     }
 
     /// The bytes of scratch for each thread.
     pub(crate) fn thread_bytes(&self) -> usize {
-        self.plan.thread_bytes
+        self.thread_bytes
     }
 
     /// Runs one part.

@@ -4,6 +4,7 @@
 //! `k * width + line`. Where the last panel has no more lines it holds zeros, or some line again;
 //! what comes of them is never stored.
 
+use super::Source;
 use super::axes::{Group, Run};
 use super::kernel::{Element, Kernel};
 use std::ops::Range;
@@ -140,6 +141,32 @@ unsafe fn pack_run<K: Kernel>(starts: &[*const K::Elem], run: Run, ahead: isize,
             for (i, line) in lines.iter().enumerate() {
                 *to.add(k * width + i) = *line.offset(k as isize * run.stride);
             }
+        }
+    }
+}
+
+/// Computes panels of an operand. Lines that are missing are zeros.
+///
+/// # Safety
+/// `to` has room for whole panels.
+pub(super) unsafe fn fill<E: Element>(
+    source: &dyn Source,
+    batch: usize,
+    lines: Range<usize>,
+    depth: Range<usize>,
+    width: usize,
+    panel: usize,
+    to: *mut E,
+) {
+    for (i, start) in lines.clone().step_by(width).enumerate() {
+        let to = to.wrapping_add(i * panel);
+        let end = (start + width).min(lines.end);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if end - start < width {
+                (0..depth.len() * width).for_each(|i| *to.add(i) = E::ZERO);
+            }
+            source.fill(batch, start..end, depth.clone(), to.cast(), 1, width);
         }
     }
 }

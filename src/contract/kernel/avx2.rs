@@ -2,7 +2,7 @@
 //! registers, and every product is one fused multiply-add.
 
 use super::element::{Element, Number};
-use super::{Kernel, Tile, avx2_pack, plain};
+use super::{Kernel, Tile, avx2_pack, avx2_vector, plain};
 use crate::dtype::{bf16, f16};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -24,6 +24,8 @@ pub(super) trait Lanes: Number {
     unsafe fn load(from: *const Self) -> Self::Vector;
     unsafe fn splat(from: *const Self) -> Self::Vector;
     unsafe fn fused(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+    /// `a * b + c` of single numbers, rounded once.
+    unsafe fn fused_one(a: Self, b: Self, c: Self) -> Self;
     unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn store(to: *mut Self, value: Self::Vector);
 }
@@ -56,6 +58,11 @@ macro_rules! lanes {
             unsafe fn fused(a: $vector, b: $vector, c: $vector) -> $vector {
                 // SAFETY: the machine has FMA.
                 unsafe { $fused(a, b, c) }
+            }
+
+            #[inline(always)]
+            unsafe fn fused_one(a: $float, b: $float, c: $float) -> $float {
+                a.mul_add(b, c)
             }
 
             #[inline(always)]
@@ -220,7 +227,7 @@ unsafe fn narrow_f16(from: *const f32, to: *mut f16, len: usize) {
 }
 
 macro_rules! kernels {
-    ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
+    ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
         impl Kernel for Avx2<$elem> {
             type Elem = $elem;
             type Acc = <$elem as Element>::Acc;
@@ -231,6 +238,28 @@ macro_rules! kernels {
             unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>) {
                 // SAFETY: the caller's promise.
                 unsafe { $tile(rows, cols, call) }
+            }
+
+            #[inline]
+            unsafe fn add_rows(
+                x: *const Self::Acc,
+                rows: &[*const Self::Acc],
+                sums: *mut Self::Acc,
+                len: usize,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { $add_rows(x, rows, sums, len) }
+            }
+
+            #[inline]
+            unsafe fn add_lines<const N: usize>(
+                x: *const Self::Acc,
+                lines: &[*const Self::Acc],
+                depth: usize,
+                sums: *mut Self::Acc,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { avx2_vector::$add_lines::<Self::Acc, N>(x, lines, depth, sums) }
             }
 
             #[inline]
@@ -255,12 +284,12 @@ macro_rules! kernels {
 }
 
 kernels! {
-    f32 ROWS, 16, float_tile, avx2_pack::turn_4, widen, narrow;
-    f64 ROWS, 8, float_tile, avx2_pack::turn_8, widen, narrow;
-    f16 ROWS, 16, float_tile, avx2_pack::turn_2, widen_f16, narrow_f16;
-    bf16 ROWS, 16, float_tile, avx2_pack::turn_2, widen, narrow;
-    u8 4, 16, integer_tile, avx2_pack::turn_1, widen, narrow;
-    u16 4, 16, integer_tile, avx2_pack::turn_2, widen, narrow;
-    u32 4, 16, integer_tile, avx2_pack::turn_4, widen, narrow;
-    u64 4, 16, integer_tile, avx2_pack::turn_8, widen, narrow;
+    f32 ROWS, 16, float_tile, avx2_vector::add_rows, add_lines, avx2_pack::turn_4, widen, narrow;
+    f64 ROWS, 8, float_tile, avx2_vector::add_rows, add_lines, avx2_pack::turn_8, widen, narrow;
+    f16 ROWS, 16, float_tile, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen_f16, narrow_f16;
+    bf16 ROWS, 16, float_tile, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen, narrow;
+    u8 4, 16, integer_tile, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_1, widen, narrow;
+    u16 4, 16, integer_tile, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_2, widen, narrow;
+    u32 4, 16, integer_tile, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_4, widen, narrow;
+    u64 4, 16, integer_tile, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_8, widen, narrow;
 }

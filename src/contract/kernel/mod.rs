@@ -7,6 +7,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx2_pack;
+#[cfg(target_arch = "x86_64")]
+mod avx2_vector;
 mod element;
 mod plain;
 
@@ -49,6 +51,23 @@ pub(super) trait Kernel: 'static {
     /// # Safety
     /// The machine is of the kind; what the call says may be read and written.
     unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>);
+
+    /// Adds `x[r]·rows[r][j]` for at most 8 rows, `len` long, to the sum at `(j / 16 * 8 + r) * 16 + j % 16`.
+    ///
+    /// # Safety
+    /// The machine is of the kind; rows may be read and sums written.
+    unsafe fn add_rows(x: *const Self::Acc, rows: &[*const Self::Acc], sums: *mut Self::Acc, len: usize);
+
+    /// `sums[i * N + k % N] += x[k]·lines[i][k]` for at most 4 lines; `N` is 8 or 32.
+    ///
+    /// # Safety
+    /// The machine is of the kind; lines may be read and sums written.
+    unsafe fn add_lines<const N: usize>(
+        x: *const Self::Acc,
+        lines: &[*const Self::Acc],
+        depth: usize,
+        sums: *mut Self::Acc,
+    );
 
     /// Copies `depth` elements each of `lines.len()` lines, which lie one after the other in each line, to
     /// `to[k * width + line]`. The next lines that are wanted are `ahead` of these. False if there is no quick way to do that; nothing has been done then.

@@ -22,6 +22,16 @@ impl<E: Element> Kernel for Plain<E> {
         unsafe { tile_rows(rows, call) }
     }
 
+    unsafe fn add_rows(x: *const E::Acc, rows: &[*const E::Acc], sums: *mut E::Acc, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { add_rows(x, rows, sums, len) }
+    }
+
+    unsafe fn add_lines<const N: usize>(x: *const E::Acc, lines: &[*const E::Acc], depth: usize, sums: *mut E::Acc) {
+        // SAFETY: the caller's promise.
+        unsafe { add_lines::<E::Acc, N>(x, lines, depth, sums) }
+    }
+
     unsafe fn turn(_lines: &[*const E], _depth: usize, _ahead: isize, _to: *mut E) -> bool {
         false
     }
@@ -73,6 +83,44 @@ unsafe fn tile<A: Number, const R: usize>(call: &Tile<A>) {
             for (j, &sum) in sums.iter().enumerate() {
                 *c.add(j) = if call.add { (*c.add(j)).plus(sum) } else { sum };
             }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::add_rows`].
+#[inline(always)]
+pub(super) unsafe fn add_rows<A: Number>(x: *const A, rows: &[*const A], sums: *mut A, len: usize) {
+    for start in (0..len).step_by(16) {
+        for (r, row) in rows.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let (x, row, sums) = (*x.add(r), row.add(start), sums.add(start * 8 + r * 16));
+                for j in 0..(len - start).min(16) {
+                    *sums.add(j) = (*sums.add(j)).plus_product(x, *row.add(j));
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::add_lines`].
+#[inline(always)]
+pub(super) unsafe fn add_lines<A: Number, const N: usize>(x: *const A, lines: &[*const A], depth: usize, sums: *mut A) {
+    for (i, line) in lines.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut lanes = sums.add(i * N).cast::<[A; N]>().read();
+            for k in (0..depth / N * N).step_by(N) {
+                for (lane, sum) in lanes.iter_mut().enumerate() {
+                    *sum = sum.plus_product(*x.add(k + lane), *line.add(k + lane));
+                }
+            }
+            for k in depth / N * N..depth {
+                lanes[k % N] = lanes[k % N].plus_product(*x.add(k), *line.add(k));
+            }
+            sums.add(i * N).cast::<[A; N]>().write(lanes);
         }
     }
 }

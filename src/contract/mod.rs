@@ -6,10 +6,13 @@
 //!
 //! # The order of sums
 //!
-//! Depth is cut into blocks, by its length and the dtype alone. Within a block products are added one after the other to a
-//! sum that starts with 0; sums of blocks are added in order. Each product is fused with its addition where the machine can
-//! do that. So an element of the result depends on the elements it is made of, but not on threads, parts, strides or the
-//! path that was chosen.
+//! It follows from the sizes of the groups alone, and each product is fused with its addition where the machine can do that.
+//! So an element of the result depends on the elements it is made of, but not on threads, parts, strides, sources or what
+//! follows.
+//!
+//! Depth is cut into equal blocks of at most 256. Within a block products are added one after the other to a sum that
+//! starts with 0; sums of blocks are added in order. Where the result has one row or one column, products are added to
+//! lanes instead, as `vector.rs` says.
 
 mod axes;
 mod blocked;
@@ -19,6 +22,7 @@ mod pack;
 mod plan;
 #[cfg(test)]
 mod tests;
+mod tiny;
 mod vector;
 
 use crate::dtype::DType;

@@ -1,7 +1,7 @@
 //! Which path a contraction takes, and how it is cut into parts: by shape, strides and machine, never by threads.
 
 use super::kernel::{Kernel, Plain};
-use super::{Contraction, Group, Operand, Operands, Product, Side, Target, blocked, vector};
+use super::{Contraction, Group, Operand, Operands, Product, Side, Target, blocked, tiny, vector};
 use crate::dtype::{DType, bf16, f16};
 use std::ops::Range;
 
@@ -22,6 +22,7 @@ pub(super) enum Path {
     Empty,
     Blocked(Plan),
     Vector(vector::Plan),
+    Tiny(tiny::Plan),
 }
 
 /// How many indices each group has.
@@ -179,7 +180,13 @@ fn ready<K: Kernel>(c: &Contraction) -> Product {
     if sizes.batch * sizes.rows * sizes.cols == 0 {
         return product;
     }
-    if sizes.rows == 1 || sizes.cols == 1 {
+    let computed = product.left.computed || product.right.computed;
+    if tiny::serves(sizes) && !computed {
+        tiny::prepare::<K>(&mut product, sizes);
+    } else if tiny::serves(sizes) {
+        // Computed operands come in blocks. The order of sums is the same.
+        prepare::<K>(&mut product, sizes, Depth::new(sizes.depth));
+    } else if sizes.rows == 1 || sizes.cols == 1 {
         vector::prepare::<K>(&mut product, sizes);
     } else {
         prepare::<K>(&mut product, sizes, Depth::new(sizes.depth));

@@ -182,6 +182,33 @@ unsafe fn integer_tile<A: Number>(rows: usize, _cols: usize, call: &Tile<A>) {
 }
 
 /// # Safety
+/// As for [`Kernel::abreast`].
+#[target_feature(enable = "avx2,fma")]
+unsafe fn abreast<A: Lanes>(a: *const A, left: &[u16], b: *const A, right: &[u16], to: *mut A) {
+    // SAFETY: the caller's promise; four vectors hold 16 numbers of any kind.
+    unsafe {
+        let mut sums = [A::zero(); 4];
+        for (&l, &r) in left.iter().zip(right) {
+            let (a, b) = (a.add(usize::from(l) * 16), b.add(usize::from(r) * 16));
+            for (v, sum) in sums[..16 / A::LANES].iter_mut().enumerate() {
+                *sum = A::fused(A::load(a.add(v * A::LANES)), A::load(b.add(v * A::LANES)), *sum);
+            }
+        }
+        for (v, &sum) in sums[..16 / A::LANES].iter().enumerate() {
+            A::store(to.add(v * A::LANES), sum);
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::abreast`].
+#[target_feature(enable = "avx2")]
+unsafe fn integer_abreast<A: Number>(a: *const A, left: &[u16], b: *const A, right: &[u16], to: *mut A) {
+    // SAFETY: the caller's promise.
+    unsafe { plain::abreast(a, left, b, right, to) }
+}
+
+/// # Safety
 /// As for [`Kernel::widen`].
 #[target_feature(enable = "avx2")]
 unsafe fn widen<E: Element>(from: *const E, to: *mut E::Acc, len: usize) {
@@ -227,7 +254,7 @@ unsafe fn narrow_f16(from: *const f32, to: *mut f16, len: usize) {
 }
 
 macro_rules! kernels {
-    ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
+    ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $abreast:expr, $turn_back:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
         impl Kernel for Avx2<$elem> {
             type Elem = $elem;
             type Acc = <$elem as Element>::Acc;
@@ -238,6 +265,24 @@ macro_rules! kernels {
             unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>) {
                 // SAFETY: the caller's promise.
                 unsafe { $tile(rows, cols, call) }
+            }
+
+            #[inline]
+            unsafe fn abreast(
+                a: *const Self::Acc,
+                left: &[u16],
+                b: *const Self::Acc,
+                right: &[u16],
+                to: *mut Self::Acc,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { $abreast(a, left, b, right, to) }
+            }
+
+            #[inline]
+            unsafe fn turn_back(from: *const $elem, len: usize, lanes: &[*mut $elem]) {
+                // SAFETY: the caller's promise.
+                unsafe { $turn_back(from, len, lanes) }
             }
 
             #[inline]
@@ -284,12 +329,12 @@ macro_rules! kernels {
 }
 
 kernels! {
-    f32 ROWS, 16, float_tile, avx2_vector::add_rows, add_lines, avx2_pack::turn_4, widen, narrow;
-    f64 ROWS, 8, float_tile, avx2_vector::add_rows, add_lines, avx2_pack::turn_8, widen, narrow;
-    f16 ROWS, 16, float_tile, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen_f16, narrow_f16;
-    bf16 ROWS, 16, float_tile, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen, narrow;
-    u8 4, 16, integer_tile, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_1, widen, narrow;
-    u16 4, 16, integer_tile, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_2, widen, narrow;
-    u32 4, 16, integer_tile, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_4, widen, narrow;
-    u64 4, 16, integer_tile, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_8, widen, narrow;
+    f32 ROWS, 16, float_tile, abreast, avx2_pack::turn_back_4, avx2_vector::add_rows, add_lines, avx2_pack::turn_4, widen, narrow;
+    f64 ROWS, 8, float_tile, abreast, avx2_pack::turn_back, avx2_vector::add_rows, add_lines, avx2_pack::turn_8, widen, narrow;
+    f16 ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen_f16, narrow_f16;
+    bf16 ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen, narrow;
+    u8 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_1, widen, narrow;
+    u16 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_2, widen, narrow;
+    u32 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_4, widen, narrow;
+    u64 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_8, widen, narrow;
 }

@@ -33,17 +33,17 @@ unsafe fn add_rows_of<A: Lanes, const R: usize>(x: *const A, rows: &[*const A], 
             (factors[r], from[r]) = (A::splat(x.add(r)), rows[r]);
         }
         for start in (0..whole).step_by(16) {
-            for r in 0..R {
+            for (r, (&factor, row)) in factors.iter().zip(&from).enumerate() {
                 for j in (0..16).step_by(A::LANES) {
                     let sum = sums.add(start * 8 + r * 16 + j);
-                    A::store(sum, A::fused(factors[r], A::load(from[r].add(start + j)), A::load(sum)));
+                    A::store(sum, A::fused(factor, A::load(row.add(start + j)), A::load(sum)));
                 }
             }
         }
         for j in whole..len {
-            for r in 0..R {
+            for (r, row) in from.iter().enumerate() {
                 let sum = sums.add(whole * 8 + r * 16 + j - whole);
-                *sum = A::fused_one(*x.add(r), *from[r].add(j), *sum);
+                *sum = A::fused_one(*x.add(r), *row.add(j), *sum);
             }
         }
     }
@@ -91,27 +91,30 @@ unsafe fn add_lines_of<A: Lanes, const L: usize, const V: usize, const N: usize>
     unsafe {
         let mut from = [lines[0]; L];
         let mut lanes = [[A::zero(); V]; L];
-        for i in 0..L {
+        for (i, lanes) in lanes.iter_mut().enumerate() {
             from[i] = lines[i];
-            for v in 0..V {
-                lanes[i][v] = A::load(sums.add(i * N + v * A::LANES));
+            for (v, lanes) in lanes.iter_mut().enumerate() {
+                *lanes = A::load(sums.add(i * N + v * A::LANES));
             }
         }
         for k in (0..whole).step_by(N) {
-            for v in 0..V {
-                let factors = A::load(x.add(k + v * A::LANES));
-                for i in 0..L {
-                    lanes[i][v] = A::fused(factors, A::load(from[i].add(k + v * A::LANES)), lanes[i][v]);
+            let mut factors = [A::zero(); V];
+            for (v, factors) in factors.iter_mut().enumerate() {
+                *factors = A::load(x.add(k + v * A::LANES));
+            }
+            for (line, lanes) in from.iter().zip(&mut lanes) {
+                for (v, (lanes, &factors)) in lanes.iter_mut().zip(&factors).enumerate() {
+                    *lanes = A::fused(factors, A::load(line.add(k + v * A::LANES)), *lanes);
                 }
             }
         }
-        for i in 0..L {
-            for v in 0..V {
-                A::store(sums.add(i * N + v * A::LANES), lanes[i][v]);
+        for (i, (line, lanes)) in from.iter().zip(&lanes).enumerate() {
+            for (v, &lanes) in lanes.iter().enumerate() {
+                A::store(sums.add(i * N + v * A::LANES), lanes);
             }
             for k in whole..depth {
                 let sum = sums.add(i * N + k % N);
-                *sum = A::fused_one(*x.add(k), *from[i].add(k), *sum);
+                *sum = A::fused_one(*x.add(k), *line.add(k), *sum);
             }
         }
     }

@@ -52,6 +52,12 @@ pub(super) trait Kernel: 'static {
     /// The machine is of the kind; what the call says may be read and written.
     unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>);
 
+    /// Sixteen sums of products at once: `to[i] = Σ_k a[left[k] * 16 + i]·b[right[k] * 16 + i]`.
+    ///
+    /// # Safety
+    /// The machine is of the kind; these may be read, and 16 sums written.
+    unsafe fn abreast(a: *const Self::Acc, left: &[u16], b: *const Self::Acc, right: &[u16], to: *mut Self::Acc);
+
     /// Adds `x[r]·rows[r][j]` for at most 8 rows, `len` long, to the sum at `(j / 16 * 8 + r) * 16 + j % 16`.
     ///
     /// # Safety
@@ -75,6 +81,12 @@ pub(super) trait Kernel: 'static {
     /// # Safety
     /// The machine is of the kind; the lines may be read and the places written.
     unsafe fn turn(lines: &[*const Self::Elem], depth: usize, ahead: isize, to: *mut Self::Elem) -> bool;
+
+    /// Copies `len` elements of each of 16 lanes from `from[e * 16 + lane]` to `lanes[lane][e]`, for the lanes there are.
+    ///
+    /// # Safety
+    /// The machine is of the kind; these may be read and written.
+    unsafe fn turn_back(from: *const Self::Elem, len: usize, lanes: &[*mut Self::Elem]);
 
     /// Elements as they are summed.
     ///

@@ -22,6 +22,16 @@ impl<E: Element> Kernel for Plain<E> {
         unsafe { tile_rows(rows, call) }
     }
 
+    unsafe fn abreast(a: *const E::Acc, left: &[u16], b: *const E::Acc, right: &[u16], to: *mut E::Acc) {
+        // SAFETY: the caller's promise.
+        unsafe { abreast(a, left, b, right, to) }
+    }
+
+    unsafe fn turn_back(from: *const E, len: usize, lanes: &[*mut E]) {
+        // SAFETY: the caller's promise.
+        unsafe { turn_back(from, 0, len, lanes) }
+    }
+
     unsafe fn add_rows(x: *const E::Acc, rows: &[*const E::Acc], sums: *mut E::Acc, len: usize) {
         // SAFETY: the caller's promise.
         unsafe { add_rows(x, rows, sums, len) }
@@ -83,6 +93,35 @@ unsafe fn tile<A: Number, const R: usize>(call: &Tile<A>) {
             for (j, &sum) in sums.iter().enumerate() {
                 *c.add(j) = if call.add { (*c.add(j)).plus(sum) } else { sum };
             }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::abreast`].
+#[inline(always)]
+pub(super) unsafe fn abreast<A: Number>(a: *const A, left: &[u16], b: *const A, right: &[u16], to: *mut A) {
+    let mut sums = [A::ZERO; 16];
+    for (&l, &r) in left.iter().zip(right) {
+        // SAFETY: the caller's promise.
+        let (a, b) = unsafe { (a.add(usize::from(l) * 16), b.add(usize::from(r) * 16)) };
+        for (i, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            *sum = unsafe { sum.plus_product(*a.add(i), *b.add(i)) };
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { to.cast::<[A; 16]>().write(sums) }
+}
+
+/// # Safety
+/// As for [`Kernel::turn_back`], from the element `first` on.
+#[inline(always)]
+pub(super) unsafe fn turn_back<E: Copy>(from: *const E, first: usize, len: usize, lanes: &[*mut E]) {
+    for (lane, &to) in lanes.iter().enumerate() {
+        for e in first..len {
+            // SAFETY: the caller's promise.
+            unsafe { *to.add(e) = *from.add(e * 16 + lane) }
         }
     }
 }

@@ -112,11 +112,11 @@
 //! | [`dtype`] | the thirteen dtypes and the traits over them |
 //! | [`shape`] | layouts, views and index expressions |
 //! | [`strided`] | map, zip and reduce with any closure on plain slices |
+//! | [`optim`] | optimisers: SGD, Adam, AdamW, RMSprop, Adagrad |
 //! | [`memory`] | how much memory is in use, and the pool that reuses it |
 //! | [`runtime`] | the number of threads (`ZITHER_THREADS`) |
 
 mod codegen;
-#[cfg_attr(not(test), expect(dead_code, reason = "the scheduler does not make contractions yet"))]
 mod contract;
 pub mod dtype;
 mod error;
@@ -125,6 +125,7 @@ mod graph;
 mod lower;
 pub mod memory;
 mod ops;
+pub mod optim;
 mod reference;
 pub mod runtime;
 mod schedule;

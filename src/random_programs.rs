@@ -1,7 +1,7 @@
 //! Random programs of every kind of node, executed and judged by the reference evaluator.
 
 use crate::dtype::{DType, Literal};
-use crate::graph::{IdMap, Node, ReduceKind, SliceRange, Window};
+use crate::graph::{IdMap, Lookup, Node, ReduceKind, ScanKind, SliceRange, Window};
 use crate::memory::Buffer;
 use crate::ops::compose::{contraction, indexing, join, movement};
 use crate::ops::{self};
@@ -58,7 +58,7 @@ fn grow(rng: &mut Rng, x: &Node, y: &Node) -> Option<Node> {
     let rank = x.rank();
     let axis = (rank > 0).then(|| rng.below(rank));
     let dtype = x.dtype();
-    Some(match rng.below(23) {
+    Some(match rng.below(28) {
         0 | 1 => {
             let exact =
                 [&ops::ADD, &ops::SUB, &ops::MUL, &ops::MAXIMUM, &ops::MINIMUM, &ops::EQ, &ops::LT, &ops::BITXOR];
@@ -173,7 +173,51 @@ fn grow(rng: &mut Rng, x: &Node, y: &Node) -> Option<Node> {
             Node::map(&ops::SELECT, &[&below, x, &x.fill(1.0)]).ok()?
         }
         21 => contraction::matmul(x, &x.swapped(rank.checked_sub(1)?, rank.checked_sub(2)?)).ok()?,
-        _ => x.contiguous(),
+        22 => x.contiguous(),
+        // Running totals; products only of what cannot overflow.
+        23 => {
+            let kinds =
+                [ScanKind::Sum, ScanKind::Max, ScanKind::Min, ScanKind::ArgMax, ScanKind::ArgMin, ScanKind::Prod];
+            let kind = kinds[rng.below(kinds.len())];
+            if dtype == DType::Bool || (kind == ScanKind::Prod && may_overflow(x)) {
+                return None;
+            }
+            x.scan(kind, None, axis?, rng.chance(50)).unwrap()
+        }
+        // What is sorted by comparing sums hangs on their last bits, so only sources and what is exact are.
+        24 => {
+            let axis = axis?;
+            let order = x.order(axis, rng.chance(50), rng.below(x.shape()[axis] + 1)).unwrap();
+            if order.len() == 0 {
+                return None;
+            }
+            x.gather("test", &order, axis).unwrap()
+        }
+        // Numbers as places, checked on the way.
+        25 => {
+            let size = 1 + rng.below(5);
+            let places = Node::map(
+                &ops::REM,
+                &[&x.cast(DType::I64).unwrap().abs(), &Node::full(x.shape(), Literal::I64(size as i64)).unwrap()],
+            );
+            let flat = places.ok()?.reshaped(&[x.len()]);
+            Node::positions(size).unwrap().gather("test", &flat, 0).ok()?
+        }
+        _ => {
+            let axis = axis?;
+            let size = 1 + rng.below(4);
+            let kinds = [ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min];
+            let along: Shape = (0..rank).map(|k| if k == axis { x.shape()[axis] } else { 1 }).collect();
+            let places: Vec<i64> = (0..x.shape()[axis]).map(|_| rng.below(size) as i64).collect();
+            let index = Node::from_buffer(Buffer::from_vec("test", places).unwrap(), along);
+            let lookup = Lookup { name: "test", from_end: false };
+            if dtype == DType::Bool {
+                return None;
+            }
+            let mut shape = Shape::from_slice(x.shape());
+            shape[axis] = size;
+            x.scatter(kinds[rng.below(3)], lookup, &index.broadcast_to(x.shape()).unwrap(), axis, &shape).unwrap()
+        }
     })
 }
 

@@ -2,9 +2,11 @@
 //!
 //! Every node becomes a list of values, one at a time, by the meaning in its record. When a fast path disagrees, this is right.
 
+mod lines;
+
 use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{IdMap, Lookup, Node, Op, ReduceKind, topological};
+use crate::graph::{IdMap, LineWork, Lookup, Node, Op, ReduceKind, ScanKind, topological};
 use crate::memory::Buffer;
 use crate::ops::random;
 use crate::shape::{Read, Shape, View, index_to_position, len_of, ordinal_to_index, row_major_strides};
@@ -47,7 +49,7 @@ pub(crate) fn evaluate_from(node: &Node, known: &IdMap<Buffer>, noise: Option<No
         };
         if let Some(noise) = noise.filter(|_| buffer.is_none()) {
             match node.dtype() {
-                dtype if dtype.is_float() => shake(&mut result, op, &values, noise, number),
+                dtype if dtype.is_float() => shake(node, &mut result, op, &values, noise, number),
                 DType::Bool => waver(&mut result, op, &values, noise),
                 _ => {}
             }
@@ -68,14 +70,32 @@ pub(crate) fn epsilon(dtype: DType) -> f64 {
 }
 
 /// Moves what an op computed: by a part of each value, and for sums of the sum of its terms' sizes.
-fn shake(result: &mut [Literal], op: &Op, values: &HashMap<usize, Vec<Literal>>, noise: Noise, number: usize) {
+fn shake(
+    node: &Node,
+    result: &mut [Literal],
+    op: &Op,
+    values: &HashMap<usize, Vec<Literal>>,
+    noise: Noise,
+    number: usize,
+) {
     let sizes = match op {
-        Op::Map { .. } | Op::Cast { .. } | Op::ScatterAdd { .. } => None,
+        Op::Map { .. } | Op::Cast { .. } => None,
+        Op::Scatter { kind: kind @ ReduceKind::Sum, lookup, index, source, axis } => {
+            let sizes: Vec<Literal> = values[&source.id()].iter().map(|x| Literal::F64(x.to_f64().abs())).collect();
+            scatter(*kind, *lookup, &values[&index.id()], &sizes, source.shape(), node, *axis).ok()
+        }
+        Op::Scatter { .. } => None,
         Op::Reduce { kind: ReduceKind::Sum, input, axes, .. } => {
             let sizes: Vec<Literal> = values[&input.id()].iter().map(|x| Literal::F64(x.to_f64().abs())).collect();
             Some(reduce(ReduceKind::Sum, &sizes, input, axes, result.len()))
         }
         Op::Reduce { .. } => None,
+        Op::Lines { work: LineWork::Scan { kind: ScanKind::Max | ScanKind::Min, .. }, .. } => return,
+        Op::Lines { work, inputs, axis } => {
+            let sizes = |input: &Node| values[&input.id()].iter().map(|x| Literal::F64(x.to_f64().abs())).collect();
+            let sizes: Vec<Vec<Literal>> = inputs.iter().map(sizes).collect();
+            Some(lines::evaluate(*work, inputs, &sizes.iter().collect::<Vec<_>>(), &inputs[0], *axis))
+        }
         _ => return, // the values are others', moved already
     };
     for (k, value) in result.iter_mut().enumerate() {
@@ -147,15 +167,12 @@ fn value(node: &Node, op: &Op, values: &HashMap<usize, Vec<Literal>>) -> Result<
                 Ok(of(input)[position(&at, input.shape())])
             })
             .collect(),
-        Op::ScatterAdd { lookup, index, source, axis } => {
-            let mut out = vec![Literal::zero(node.dtype()); node.len()];
-            for (k, mut at) in indices(source.shape()).enumerate() {
-                at[*axis] = place(*lookup, of(index)[k], node.shape()[*axis])
-                    .map_err(|at| index_out_of_range(*lookup, at, node.shape()[*axis], node, &[]))?;
-                let sum = &mut out[position(&at, node.shape())];
-                *sum = crate::ops::ADD.apply(&[*sum, of(source)[k]]).expect("a sum has no fault");
-            }
-            Ok(out)
+        Op::Scatter { kind, lookup, index, source, axis } => {
+            scatter(*kind, *lookup, of(index), of(source), source.shape(), node, *axis)
+        }
+        Op::Lines { work, inputs, axis } => {
+            let values: Vec<&Vec<Literal>> = inputs.iter().map(of).collect();
+            Ok(lines::evaluate(*work, inputs, &values, node, *axis))
         }
     }
 }
@@ -228,6 +245,26 @@ fn concat<'a>(inputs: &[Node], axis: usize, shape: &[usize], of: impl Fn(&Node) 
         of(&inputs[which])[position(&index, inputs[which].shape())]
     };
     indices(shape).map(element).collect()
+}
+
+/// What goes to each place of a node, put together.
+fn scatter(
+    kind: ReduceKind,
+    lookup: Lookup,
+    index: &[Literal],
+    source: &[Literal],
+    shape: &[usize],
+    node: &Node,
+    axis: usize,
+) -> Result<Vec<Literal>> {
+    let mut groups: Vec<Vec<Literal>> = vec![Vec::new(); node.len()];
+    for (k, mut at) in indices(shape).enumerate() {
+        at[axis] = place(lookup, index[k], node.shape()[axis])
+            .map_err(|at| index_out_of_range(lookup, at, node.shape()[axis], node, &[]))?;
+        groups[position(&at, node.shape())].push(source[k]);
+    }
+    let dtype = source.first().map_or(node.dtype(), |value| value.dtype());
+    Ok(groups.iter().map(|group| fold(kind, group, dtype)).collect())
 }
 
 /// The place on an axis that a number of an index names, or the number.

@@ -39,14 +39,24 @@ pub(crate) struct Call<'a> {
 
 /// Makes a program ready to run: as machine code where that is served, else for the interpreter.
 pub(crate) fn compile(program: &LoopProgram) -> Compiled {
-    compile_for(program, program.outer.iter().product::<usize>().saturating_mul(program.stored.size()))
+    let bytes = program.outer.iter().product::<usize>().saturating_mul(program.stored.size());
+    compile_for(program, Around { bytes, next: &[] })
 }
 
-/// As [`compile`], for a program that makes a part of an output of so many bytes. What is far larger than the caches, and
-/// not read again soon, is written past them.
-pub(crate) fn compile_for(program: &LoopProgram, bytes: usize) -> Compiled {
+/// What a program is a part of.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// The bytes of the whole output. What is far larger than the caches is written past them; 0 if it is read again soon.
+    pub(crate) bytes: usize,
+    /// By how many bytes what the next run will read of an operand lies behind what this one reads. It is fetched early. 0, or nothing,
+    /// where it is not worth while or not known.
+    pub(crate) next: &'a [i64],
+}
+
+/// As [`compile`], for a program that makes a part of something.
+pub(crate) fn compile_for(program: &LoopProgram, around: Around<'_>) -> Compiled {
     #[cfg(all(target_arch = "x86_64", unix))]
-    if let Some(jit) = x86::Jit::offer(program, bytes) {
+    if let Some(jit) = x86::Jit::offer(program, around) {
         return Compiled(Kind::Jit(jit));
     }
     Compiled::interpreted(program, block::vector_unit())

@@ -57,6 +57,11 @@ pub(super) unsafe fn deliver<K: Kernel>(
     }
 }
 
+/// The elements from one row of a tile to the next, as what follows sees it, if sums are `stride` apart.
+pub(super) fn finished_stride<K: Kernel>(stride: usize) -> usize {
+    if K::Elem::FINISHED_WIDE { stride } else { stride * (size_of::<K::Acc>() / size_of::<K::Elem>()) }
+}
+
 /// Makes elements of sums where what follows expects elements, each row where it is. Gives the stride as it is then.
 ///
 /// # Safety
@@ -72,5 +77,5 @@ unsafe fn settle<K: Kernel>(tile: *mut K::Acc, rows: usize, cols: usize, stride:
             unsafe { *sums.cast::<K::Elem>().add(col) = K::Elem::narrow(*sums.add(col)) }
         }
     }
-    stride * (size_of::<K::Acc>() / size_of::<K::Elem>())
+    finished_stride::<K>(stride)
 }

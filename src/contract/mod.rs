@@ -70,7 +70,17 @@ pub(crate) struct Product {
     parts: Vec<usize>,
     shared_bytes: usize,
     thread_bytes: usize,
+    tiles: Vec<TileShape>,
     run: unsafe fn(&Product, usize, usize, &Operands<'_>),
+}
+
+/// The shape of a tile that is handed to a [`Tile`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TileShape {
+    pub rows: usize,
+    pub cols: usize,
+    /// Elements from one row to the next.
+    pub stride: usize,
 }
 
 /// An operand with its axes merged.
@@ -162,6 +172,11 @@ impl Product {
     /// The bytes of scratch for each thread.
     pub(crate) fn thread_bytes(&self) -> usize {
         self.thread_bytes
+    }
+
+    /// The shapes of all tiles that there are, each once; the largest first.
+    pub(crate) fn tiles(&self) -> &[TileShape] {
+        &self.tiles
     }
 
     /// Runs one part.

@@ -1,7 +1,7 @@
 //! Which path a contraction takes, and how it is cut into parts: by shape, strides and machine, never by threads.
 
 use super::kernel::{Kernel, Plain};
-use super::{Contraction, Group, Operand, Operands, Product, Side, Target, blocked, tiny, vector};
+use super::{Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver, tiny, vector};
 use crate::dtype::{DType, bf16, f16};
 use std::ops::Range;
 
@@ -175,8 +175,17 @@ fn ready<K: Kernel>(c: &Contraction) -> Product {
     let sizes = Sizes { batch: out.batch.len(), rows: out.rows.len(), cols: out.cols.len(), depth: left.depth.len() };
 
     let run: unsafe fn(&Product, usize, usize, &Operands<'_>) = blocked::run::<K>;
-    let mut product =
-        Product { left, right, out, path: Path::Empty, parts: vec![0], shared_bytes: 0, thread_bytes: 0, run };
+    let mut product = Product {
+        left,
+        right,
+        out,
+        path: Path::Empty,
+        parts: vec![0],
+        shared_bytes: 0,
+        thread_bytes: 0,
+        tiles: Vec::new(),
+        run,
+    };
     if sizes.batch * sizes.rows * sizes.cols == 0 {
         return product;
     }
@@ -192,6 +201,21 @@ fn ready<K: Kernel>(c: &Contraction) -> Product {
         prepare::<K>(&mut product, sizes, Depth::new(sizes.depth));
     }
     product
+}
+
+/// The shapes of all tiles, each once; the largest first.
+fn tiles<K: Kernel>(plan: &Plan) -> Vec<TileShape> {
+    let lengths = |lines: usize, panel: usize, parts: usize| {
+        let mut lengths: Vec<usize> = (0..parts).map(|part| share(lines, panel, parts, part).len()).collect();
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        lengths.dedup();
+        lengths
+    };
+    let columns = lengths(plan.sizes.cols, K::COLS, plan.col_parts);
+    let stride = |cols: usize| deliver::finished_stride::<K>(cols.next_multiple_of(K::COLS));
+    let shape = |rows: usize, cols: usize| TileShape { rows, cols, stride: stride(cols) };
+    let rows = lengths(plan.sizes.rows, K::ROWS, plan.row_parts);
+    rows.iter().flat_map(|&rows| columns.iter().map(move |&cols| shape(rows, cols))).collect()
 }
 
 fn operand(side: &Side, sizes: [&[usize]; 3]) -> Operand {
@@ -271,6 +295,7 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
     };
     product.shared_bytes = shared_bytes;
     product.thread_bytes = blocked::Scratch::<K>::bytes(&plan);
+    product.tiles = tiles::<K>(&plan);
     product.path = Path::Blocked(plan);
 }
 

@@ -3,9 +3,10 @@
 //! The elements of sixteen batch indices are brought abreast (element by element, sixteen lanes each), multiplied as if they
 //! were one matrix of vectors, and taken apart again.
 
+use super::deliver::{deliver, finished_stride};
 use super::kernel::{Kernel, same};
 use super::plan::{PART, Path, Sizes};
-use super::{Operand, Operands, Product};
+use super::{Operand, Operands, Product, TileShape};
 
 /// How tiny products run.
 pub(super) struct Plan {
@@ -72,6 +73,7 @@ pub(super) fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes) {
     let batch_step = (PART / sizes.work()).next_multiple_of(LANES).max(LANES);
     product.thread_bytes = bytes;
     product.parts = vec![sizes.batch.div_ceil(batch_step)];
+    product.tiles = vec![TileShape { rows: sizes.rows, cols: sizes.cols, stride: finished_stride::<K>(sizes.cols) }];
     product.path = Path::Tiny(Plan { sizes, batch_step, left, right, out, dense, sums, narrow, tile });
     product.run = run::<K>;
 }
@@ -178,7 +180,7 @@ unsafe fn take_apart<K: Kernel>(plan: &Plan, product: &Product, call: &Operands<
             for lane in 0..count {
                 (0..len).for_each(|e| *tile.add(e) = *sums.add(e * LANES + lane));
                 let (rows, cols) = (plan.sizes.rows, plan.sizes.cols);
-                super::deliver::deliver::<K>(product, call, first + lane, 0..rows, 0..cols, tile, cols);
+                deliver::<K>(product, call, first + lane, 0..rows, 0..cols, tile, cols);
             }
             return;
         }

@@ -6,10 +6,10 @@
 //! and the block's sum is added to those before. If there are few lines and much depth, spans of depth are parts of their own,
 //! and a second phase adds their sums in order.
 
-use super::deliver::deliver;
+use super::deliver::{deliver, finished_stride};
 use super::kernel::{Kernel, Number, same};
 use super::plan::{PART, Path, Sizes};
-use super::{Operand, Operands, Product, Source};
+use super::{Operand, Operands, Product, Source, TileShape};
 use std::ops::Range;
 
 /// How a product with a vector runs.
@@ -85,6 +85,14 @@ pub(super) fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes) {
     if spans > 1 {
         product.parts.push(parts);
         product.shared_bytes = sizes.batch * spans * lines * acc;
+    }
+    let tile = |lines: usize| match is_left {
+        true => TileShape { rows: lines, cols: 1, stride: finished_stride::<K>(1) },
+        false => TileShape { rows: 1, cols: lines, stride: finished_stride::<K>(lines) },
+    };
+    product.tiles = vec![tile(line_step)];
+    if !lines.is_multiple_of(line_step) {
+        product.tiles.push(tile(lines % line_step));
     }
     product.path = Path::Vector(Plan { sizes, is_left, lines, line_step, batch_step, span, places });
     product.run = if lines == 1 { run::<K, LONE_LANES> } else { run::<K, LANES> };

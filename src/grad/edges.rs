@@ -23,7 +23,8 @@ pub(super) fn of(node: &Node, op: &Op) -> SmallVec<[Node; 3]> {
         },
         Op::Concat { inputs, .. } | Op::Closure { inputs, .. } => inputs.iter().cloned().collect(),
         Op::Gather { input, .. } => SmallVec::from_elem(input.clone(), 1),
-        Op::ScatterAdd { source, .. } => SmallVec::from_elem(source.clone(), 1),
+        Op::Scatter { source, .. } => SmallVec::from_elem(source.clone(), 1),
+        Op::Lines { inputs, .. } => inputs.iter().cloned().collect(),
     };
     inputs.retain(|input| input.dtype().is_float());
     inputs

@@ -1,6 +1,7 @@
 //! Reverse mode over the graph. Gradients are ordinary lazy nodes, so they fuse, and differentiate again.
 
 mod edges;
+mod lines;
 mod reduce;
 mod vjp;
 

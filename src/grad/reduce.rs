@@ -2,7 +2,7 @@
 
 use crate::dtype::{DType, Literal};
 use crate::error::Result;
-use crate::graph::{Node, ReduceKind, SliceRange};
+use crate::graph::{Lookup, Node, ReduceKind, SliceRange};
 use crate::ops;
 use crate::shape::Shape;
 use smallvec::SmallVec;
@@ -73,4 +73,40 @@ fn shifted(x: &Node, distance: usize, towards_end: bool) -> Result<Node> {
     let mut padding: SmallVec<[(usize, usize); 6]> = SmallVec::from_elem((0, 0), x.rank());
     padding[last] = if towards_end { (distance, 0) } else { (0, distance) };
     x.sliced(&ranges).padded(&padding, Literal::one(x.dtype()))
+}
+
+/// The gradient of what a scatter put together at each place, for what went there.
+pub(super) fn scatter(
+    g: &Node,
+    index: &Node,
+    source: &Node,
+    result: &Node,
+    axis: usize,
+    (kind, lookup): (ReduceKind, Lookup),
+) -> Result<Node> {
+    let look = |node: &Node| node.gather_by(lookup, index, axis);
+    let sum = |node: &Node| node.scatter(ReduceKind::Sum, lookup, index, axis, result.shape());
+    match kind {
+        ReduceKind::Sum => look(g),
+        ReduceKind::Max | ReduceKind::Min => {
+            // As for a reduction: those that are as large share, and their number is counted as an integer.
+            let hit = Node::map(&ops::BITOR, &[&source.eq(&look(result)?), &source.ne(source)])?;
+            let wide = ops::accumulator(g.dtype());
+            let count = sum(&hit.cast(DType::I64)?)?;
+            let share = (&g.cast(wide)? / &count.cast(wide)?).cast(g.dtype())?;
+            Ok(look(&share)?.keep_where(&hit))
+        }
+        ReduceKind::Prod => {
+            // The product of the others: without a zero the product over the factor, beside one zero that of the rest.
+            let wide = ops::accumulator(g.dtype());
+            let factor = source.cast(wide)?;
+            let is_zero = factor.eq(&factor.fill(0.0));
+            let others = factor.fill(1.0).or_where_not(&is_zero, &factor);
+            let product = others.scatter(ReduceKind::Prod, lookup, index, axis, result.shape())?;
+            let zeros = look(&sum(&is_zero.cast(DType::I64)?)?)?;
+            let alone = zeros.eq(&is_zero.cast(DType::I64)?);
+            let rest = (&look(&product)? / &others).keep_where(&alone);
+            (&look(g)?.cast(wide)? * &rest).cast(g.dtype())
+        }
+    }
 }

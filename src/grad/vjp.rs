@@ -1,10 +1,10 @@
 //! From the gradient of a node to those of its inputs, one op at a time.
 
-use super::reduce;
+use super::{lines, reduce};
 use crate::dtype::Literal;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::build::whole_ranges;
-use crate::graph::{Axes, Lookup, Movement, Node, Op, ReduceKind, SliceRange};
+use crate::graph::{Axes, LineWork, Lookup, Movement, Node, Op, ReduceKind, ScanKind, SliceRange};
 use crate::ops::{Grad, Primitive, Takes};
 use crate::shape::Shape;
 use smallvec::SmallVec;
@@ -50,8 +50,17 @@ pub(super) fn pull_back(node: &Node, op: &Op, g: &Node, wants: &dyn Fn(&Node) ->
             }
             Ok(grads)
         }
-        Rule::Gather(lookup, axis) => single(g.scatter_add(lookup, &inputs[1], axis, inputs[0].shape())?),
-        Rule::ScatterAdd(lookup, axis) => Ok(vec![(inputs[1].clone(), g.gather_by(lookup, &inputs[0], axis)?)]),
+        Rule::Gather(lookup, axis) => {
+            single(g.scatter(ReduceKind::Sum, lookup, &inputs[1], axis, inputs[0].shape())?)
+        }
+        Rule::Scatter(kind, lookup, axis) => {
+            let grad = reduce::scatter(g, &inputs[0], &inputs[1], node, axis, (kind, lookup))?;
+            Ok(vec![(inputs[1].clone(), grad)])
+        }
+        Rule::Scan(kind, reverse, axis) => {
+            let grads = lines::scan(g, &inputs, node, axis, (kind, reverse))?;
+            Ok(inputs.into_iter().zip(grads).filter(|(input, _)| wants(input)).collect())
+        }
     }
 }
 
@@ -66,7 +75,8 @@ enum Rule {
     Reduce(ReduceKind, Axes),
     Concat(usize),
     Gather(Lookup, usize),
-    ScatterAdd(Lookup, usize),
+    Scatter(ReduceKind, Lookup, usize),
+    Scan(ScanKind, bool, usize),
 }
 
 impl Rule {
@@ -81,7 +91,9 @@ impl Rule {
             Op::Reduce { kind, axes, .. } => Rule::Reduce(*kind, axes.clone()),
             Op::Concat { axis, .. } => Rule::Concat(*axis),
             Op::Gather { lookup, axis, .. } => Rule::Gather(*lookup, *axis),
-            Op::ScatterAdd { lookup, axis, .. } => Rule::ScatterAdd(*lookup, *axis),
+            Op::Scatter { kind, lookup, axis, .. } => Rule::Scatter(*kind, *lookup, *axis),
+            Op::Lines { work: LineWork::Scan { kind, reverse }, axis, .. } => Rule::Scan(*kind, *reverse, *axis),
+            Op::Lines { work: LineWork::Order { .. } | LineWork::Search { .. }, .. } => Rule::Nothing,
         }
     }
 }

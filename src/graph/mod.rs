@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 mod ids;
+mod lines;
 mod movement;
 mod node;
 mod op;
@@ -16,6 +17,7 @@ mod walk;
 mod tests;
 
 pub(crate) use ids::{IdMap, IdSet};
+pub(crate) use lines::{LineWork, ScanKind};
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
 pub(crate) use node::{Cut, Identity, NOT_FLOAT, Node};
 pub(crate) use op::{Lookup, Op, ReduceKind};

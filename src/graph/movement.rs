@@ -50,11 +50,15 @@ pub(crate) trait Vjp: Send + Sync {
     fn name(&self) -> &'static str;
     /// The nodes the result depends on.
     fn inputs(&self) -> Vec<Node>;
+    /// Other nodes behind the result that the derivative is written with; none of them takes a gradient.
+    fn beside(&self) -> Vec<Node> {
+        Vec::new()
+    }
     /// One gradient for each input.
     fn backward(&self, grad: &Node) -> Result<Vec<Node>>;
     /// The same derivative for a value computed again from other inputs; `None` where only the user could tell.
-    fn rebuilt(&self, inputs: Vec<Node>, value: Node) -> Option<Arc<dyn Vjp>> {
-        let _ = (inputs, value);
+    fn rebuilt(&self, inputs: Vec<Node>, beside: Vec<Node>, value: Node) -> Option<Arc<dyn Vjp>> {
+        let _ = (inputs, beside, value);
         None
     }
 }

@@ -1,8 +1,9 @@
 //! The kinds of nodes: few, because everything else is composed from them.
 
+use super::lines::LineWork;
 use super::movement::Movement;
 use super::node::Node;
-use crate::dtype::Literal;
+use crate::dtype::{DType, Literal};
 use crate::ops::Primitive;
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
@@ -36,8 +37,11 @@ pub(crate) enum Op {
     /// `out[.., j, ..] = input[.., index[.., j, ..], ..]` along `axis`; `index` has the shape of the result.
     /// `name` is the op the user called.
     Gather { lookup: Lookup, input: Node, index: Node, axis: usize },
-    /// Zeros of the node's shape, with `source` added at `index` along `axis`; `index` has the shape of `source`.
-    ScatterAdd { lookup: Lookup, index: Node, source: Node, axis: usize },
+    /// What `source` has for each place, put together: its elements go to `index` along `axis`, which has the shape of `source`. Where
+    /// nothing goes stands what a reduction of nothing gives (0 for a sum).
+    Scatter { kind: ReduceKind, lookup: Lookup, index: Node, source: Node, axis: usize },
+    /// Work on the lines of an axis, each as a whole. The inputs are dense.
+    Lines { work: LineWork, inputs: SmallVec<[Node; 2]>, axis: usize },
     /// The result of a Rust closure over `inputs`: its value is known, its derivative is not.
     Closure { name: &'static str, inputs: Vec<Node> },
     /// The result is in the buffer, and what led to it has been let go.
@@ -82,6 +86,28 @@ impl ReduceKind {
     }
 }
 
+impl ReduceKind {
+    /// The name of the scatter that puts together what goes to one place.
+    pub(crate) fn scatter_name(self) -> &'static str {
+        match self {
+            ReduceKind::Sum => "scatter_add",
+            ReduceKind::Prod => "scatter_prod",
+            ReduceKind::Max => "scatter_max",
+            ReduceKind::Min => "scatter_min",
+        }
+    }
+
+    /// What a reduction of nothing gives.
+    pub(crate) fn start(self, dtype: DType) -> Literal {
+        match self {
+            ReduceKind::Sum => Literal::zero(dtype),
+            ReduceKind::Prod => Literal::one(dtype),
+            ReduceKind::Max => Literal::lowest(dtype),
+            ReduceKind::Min => Literal::highest(dtype),
+        }
+    }
+}
+
 impl Op {
     /// The op's name in messages and listings.
     pub(crate) fn name(&self) -> &'static str {
@@ -98,7 +124,8 @@ impl Op {
             Op::Reduce { kind, .. } => kind.name(),
             Op::Concat { .. } => "concat",
             Op::Gather { .. } => "gather",
-            Op::ScatterAdd { .. } => "scatter_add",
+            Op::Scatter { kind, .. } => kind.scatter_name(),
+            Op::Lines { work, .. } => work.name(),
             Op::Closure { name, .. } => name,
             Op::Executed => "executed",
         }
@@ -113,12 +140,13 @@ impl Op {
                 f(input)
             }
             Op::Map { inputs, .. } => inputs.iter().for_each(f),
+            Op::Lines { inputs, .. } => inputs.iter().for_each(f),
             Op::Concat { inputs, .. } | Op::Closure { inputs, .. } => inputs.iter().for_each(f),
             Op::Gather { input, index, .. } => {
                 f(input);
                 f(index);
             }
-            Op::ScatterAdd { index, source, .. } => {
+            Op::Scatter { index, source, .. } => {
                 f(index);
                 f(source);
             }

@@ -31,7 +31,8 @@ pub(crate) fn listing(wanted: &[Node]) -> String {
             }
             Op::Concat { axis, .. } => format!("concat along {axis}"),
             Op::Gather { axis, .. } => format!("gather along {axis}"),
-            Op::ScatterAdd { axis, .. } => format!("scatter_add along {axis}"),
+            Op::Scatter { kind, axis, .. } => format!("{} along {axis}", kind.scatter_name()),
+            Op::Lines { work, axis, .. } => format!("{} along {axis}", work.name()),
             Op::Buffer
             | Op::Arange
             | Op::Rand { .. }

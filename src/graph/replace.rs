@@ -1,6 +1,7 @@
 //! The same graph with some nodes replaced: how an `input` is given its data.
 
 use super::ids::IdMap;
+use super::lines::LineWork;
 use super::movement::{Movement, Vjp};
 use super::node::Node;
 use super::op::{Lookup, Op};
@@ -41,7 +42,8 @@ enum Recipe {
     Reduce(super::ReduceKind, Vec<isize>, bool),
     Concat(isize),
     Gather(Lookup, usize),
-    ScatterAdd(Lookup, usize),
+    Scatter(super::ReduceKind, Lookup, usize),
+    Lines(LineWork, usize),
 }
 
 /// A node like `node`, on other inputs.
@@ -60,7 +62,8 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
         }
         Op::Concat { axis, .. } => Recipe::Concat(*axis as isize),
         Op::Gather { lookup, axis, .. } => Recipe::Gather(*lookup, *axis),
-        Op::ScatterAdd { lookup, axis, .. } => Recipe::ScatterAdd(*lookup, *axis),
+        Op::Scatter { kind, lookup, axis, .. } => Recipe::Scatter(*kind, *lookup, *axis),
+        Op::Lines { work, axis, .. } => Recipe::Lines(*work, *axis),
     };
     let mut inputs = Vec::new();
     op.for_each_input(|input| inputs.push(new(input)));
@@ -70,7 +73,9 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
         Recipe::Custom(vjp) => {
             // The input is the value without its history; behind it stands the value with it.
             let value = inputs[0].inputs().first().unwrap_or(&inputs[0]).clone();
-            Ok(match vjp.rebuilt(vjp.inputs().iter().map(&new).collect(), value.clone()) {
+            let (inputs_of, beside) = (vjp.inputs(), vjp.beside());
+            let again = |nodes: &[Node]| nodes.iter().map(&new).collect();
+            Ok(match vjp.rebuilt(again(&inputs_of), again(&beside), value.clone()) {
                 Some(vjp) => value.with_vjp(vjp),
                 None => inputs[0].clone(),
             })
@@ -81,6 +86,12 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
         Recipe::Reduce(kind, axes, keepdim) => inputs[0].reduce(kind.name(), kind, &axes, keepdim),
         Recipe::Concat(axis) => Node::concat("concat", &inputs.iter().collect::<Vec<_>>(), axis),
         Recipe::Gather(lookup, axis) => inputs[0].gather_by(lookup, &inputs[1], axis),
-        Recipe::ScatterAdd(lookup, axis) => inputs[1].scatter_add(lookup, &inputs[0], axis, node.shape()),
+        Recipe::Scatter(kind, lookup, axis) => inputs[1].scatter(kind, lookup, &inputs[0], axis, node.shape()),
+        Recipe::Lines(LineWork::Scan { kind, reverse }, axis) => match &inputs[..] {
+            [factor, input] => input.scan(kind, Some(factor), axis, reverse),
+            _ => inputs[0].scan(kind, None, axis, reverse),
+        },
+        Recipe::Lines(LineWork::Order { descending }, axis) => inputs[0].order(axis, descending, node.shape()[axis]),
+        Recipe::Lines(LineWork::Search { right }, _) => inputs[0].search(&inputs[1], right),
     }
 }

@@ -5,12 +5,14 @@ use super::node::Node;
 use crate::error::Result;
 use std::sync::Arc;
 
-/// From the gradient, the inputs and the value to the gradients of the inputs.
+/// From the gradient, the inputs (then what stands beside them) and the value to the gradients of the inputs.
 type Rule = dyn Fn(&Node, &[Node], &Node) -> Result<Vec<Node>> + Send + Sync;
 
 struct Shortcut {
     name: &'static str,
     inputs: Vec<Node>,
+    /// Other parts of the value that the rule has use for. They take no gradient: the inputs' are whole.
+    beside: Vec<Node>,
     /// The value with the history of its parts, so that the rule can be differentiated again.
     value: Node,
     rule: Arc<Rule>,
@@ -25,12 +27,17 @@ impl Vjp for Shortcut {
         self.inputs.clone()
     }
 
-    fn backward(&self, grad: &Node) -> Result<Vec<Node>> {
-        (self.rule)(grad, &self.inputs, &self.value)
+    fn beside(&self) -> Vec<Node> {
+        self.beside.clone()
     }
 
-    fn rebuilt(&self, inputs: Vec<Node>, value: Node) -> Option<Arc<dyn Vjp>> {
-        Some(Arc::new(Shortcut { name: self.name, inputs, value, rule: self.rule.clone() }))
+    fn backward(&self, grad: &Node) -> Result<Vec<Node>> {
+        let known: Vec<Node> = self.inputs.iter().chain(&self.beside).cloned().collect();
+        (self.rule)(grad, &known, &self.value)
+    }
+
+    fn rebuilt(&self, inputs: Vec<Node>, beside: Vec<Node>, value: Node) -> Option<Arc<dyn Vjp>> {
+        Some(Arc::new(Shortcut { name: self.name, inputs, beside, value, rule: self.rule.clone() }))
     }
 }
 
@@ -43,7 +50,20 @@ impl Node {
         inputs: &[&Node],
         rule: impl Fn(&Node, &[Node], &Node) -> Result<Vec<Node>> + Send + Sync + 'static,
     ) -> Node {
-        let inputs = inputs.iter().map(|&input| input.clone()).collect();
-        self.with_vjp(Arc::new(Shortcut { name, inputs, value: self.clone(), rule: Arc::new(rule) }))
+        self.with_shortcut_beside(name, inputs, &[], rule)
+    }
+
+    /// As [`Node::with_shortcut`], with other nodes that led to the value for the rule to use: it sees them after the inputs.
+    #[track_caller]
+    pub(crate) fn with_shortcut_beside(
+        &self,
+        name: &'static str,
+        inputs: &[&Node],
+        beside: &[&Node],
+        rule: impl Fn(&Node, &[Node], &Node) -> Result<Vec<Node>> + Send + Sync + 'static,
+    ) -> Node {
+        let owned = |nodes: &[&Node]| nodes.iter().map(|&node| node.clone()).collect();
+        let (inputs, beside) = (owned(inputs), owned(beside));
+        self.with_vjp(Arc::new(Shortcut { name, inputs, beside, value: self.clone(), rule: Arc::new(rule) }))
     }
 }

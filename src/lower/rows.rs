@@ -1,6 +1,7 @@
 //! A loop program cut into rows: the same loops over a few rows at a time.
 
 use super::program::{Access, Guard, LoopProgram};
+use crate::schedule::collapsed;
 use crate::shape::Expr;
 
 /// How a stage is run row by row.
@@ -16,13 +17,15 @@ impl RowProgram {
         RowProgram { program, lead }
     }
 
-    /// The program for `rows` consecutive rows, of which the first is told as the call's origin. More than one row needs rows that
-    /// follow each other at one stride.
+    /// The program for `rows` consecutive rows, of which the first is told as the call's origin. They must be among those that
+    /// [`RowProgram::even_rows`] counts.
     pub(crate) fn for_rows(&self, rows: usize) -> LoopProgram {
         let mut program = self.program.clone();
-        let lead = &self.program.outer[..self.lead];
+        let even = self.lead - self.even_axes()..self.lead;
+        let stride =
+            |strides: &[i64]| row_stride(&self.program.outer[even.clone()], &strides[even.clone()]).unwrap_or(0);
         program.outer.splice(..self.lead, [rows]);
-        program.store.splice(..self.lead, [row_stride(lead, &self.program.store).unwrap_or(0)]);
+        program.store.splice(..self.lead, [stride(&self.program.store)]);
         let (indices, bounds) = self.indices();
         let of_rows = |expr: &Expr| expr.substitute(&indices).simplify(&bounds);
         for index in &mut program.indices {
@@ -31,7 +34,7 @@ impl RowProgram {
         for load in &mut program.loads {
             match &mut load.access {
                 Access::Strided { strides, .. } => {
-                    let stride = row_stride(lead, strides).unwrap_or(0);
+                    let stride = stride(strides);
                     strides.splice(..self.lead, [stride]);
                 }
                 Access::Computed { position, guards } => {
@@ -56,9 +59,19 @@ impl RowProgram {
         (of_row.chain(others).collect(), bounds.collect())
     }
 
-    /// Whether the rows of every operand, and of the output, follow each other at one stride.
-    pub(crate) fn rows_are_even(&self) -> bool {
-        self.strides().all(|strides| row_stride(&self.program.outer[..self.lead], strides).is_some())
+    /// How many consecutive rows, counted from one that is a multiple of it, follow each other at one stride in every operand and
+    /// in the output.
+    pub(crate) fn even_rows(&self) -> usize {
+        self.program.outer[self.lead - self.even_axes()..self.lead].iter().product()
+    }
+
+    /// How many of the last axes of the rows are walked at one stride by all.
+    fn even_axes(&self) -> usize {
+        let is_even = |axes: usize| {
+            let sizes = &self.program.outer[self.lead - axes..self.lead];
+            self.strides().all(|strides| row_stride(sizes, &strides[self.lead - axes..self.lead]).is_some())
+        };
+        (0..=self.lead).rev().find(|&axes| is_even(axes)).unwrap_or(0)
     }
 
     /// By how many elements row `row` of operand `slot` lies behind row 0. A computed position knows its row from the call's origin.
@@ -94,6 +107,11 @@ impl RowProgram {
         self.program.outer[self.lead..].iter().product()
     }
 
+    /// The words computed for one element.
+    pub(crate) fn words(&self) -> usize {
+        self.program.words.len()
+    }
+
     /// The elements computed for one row.
     pub(crate) fn row_work(&self) -> usize {
         self.row_len() * self.program.reduced.iter().product::<usize>()
@@ -110,14 +128,5 @@ impl RowProgram {
 
 /// The stride from one row to the next, over row axes of these sizes; `None` if it is not always the same.
 fn row_stride(sizes: &[usize], strides: &[i64]) -> Option<i64> {
-    let mut long = sizes.iter().zip(strides).rev().filter(|(size, _)| **size != 1);
-    let Some((&size, &stride)) = long.next() else { return Some(0) };
-    let mut next = stride * size as i64;
-    for (&size, &stride) in long {
-        if stride != next {
-            return None;
-        }
-        next *= size as i64;
-    }
-    Some(stride)
+    collapsed(sizes.iter().copied().zip(strides.iter().copied()).filter(|(size, _)| *size != 1))
 }

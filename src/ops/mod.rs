@@ -24,6 +24,7 @@ mod exp;
 mod exp2;
 mod expm1;
 mod floor;
+mod fmod;
 mod idiv;
 mod le;
 mod ln;
@@ -110,6 +111,7 @@ primitives! {
     sigmoid SIGMOID;
     erf ERF;
     floor FLOOR;
+    fmod FMOD;
     ceil CEIL;
     trunc TRUNC;
     round ROUND;

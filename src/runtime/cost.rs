@@ -53,7 +53,8 @@ fn bytes_read(stage: &Stage, place: usize, node: &Node) -> u128 {
         Work::MapReduce(work) => work.loads.iter().collect(),
         Work::Concat { parts, .. } => parts.iter().collect(),
         Work::Gather { input, index, .. } => vec![input, index],
-        Work::ScatterAdd { index, source, .. } => vec![index, source],
+        Work::Scatter { index, source, .. } => vec![index, source],
+        Work::Lines { operands, .. } => operands.iter().collect(),
     };
     let reached: u128 = operands.iter().filter(|operand| operand.read == place).map(|operand| reach(operand)).sum();
     bytes_of(node).min(reached * node.dtype().size() as u128)
@@ -66,7 +67,8 @@ fn flops(stage: &Stage) -> u128 {
             let each = maps as u128 + u128::from(work.reduce.is_some());
             each * work.space.iter().map(|&size| size as u128).product::<u128>()
         }
-        Work::ScatterAdd { source, .. } => source.view.shape().iter().map(|&size| size as u128).product(),
+        Work::Scatter { source, .. } => source.view.shape().iter().map(|&size| size as u128).product(),
+        Work::Lines { operands, .. } => operands[0].view.shape().iter().map(|&size| size as u128).product(),
         Work::Concat { .. } | Work::Gather { .. } => 0,
     }
 }

@@ -5,7 +5,7 @@ use super::prepared::{Keep, Prepared, Ready};
 use crate::codegen::Compiled;
 use crate::graph::Node;
 use crate::lower;
-use crate::schedule::{Form, Kernel, Plan, Request, Stage, Work};
+use crate::schedule::{Form, Kernel, Plan, Request, Stage, Work, contraction};
 use std::fmt::{self, Write};
 
 /// What a plan does and costs, before it runs. Printed, it shows every kernel with its loops.
@@ -124,13 +124,20 @@ pub(super) fn text(plan: &Plan, prepared: &Prepared, detail: Detail) -> String {
 /// Whether there is code for a stage: some only move elements, some have none.
 fn is_compiled(kernel: &Kernel, place: usize, stage: &Stage) -> bool {
     let in_rows = matches!(kernel.form, Form::Rows(_)) && place < kernel.stages.len();
-    matches!(stage.work, Work::MapReduce(_)) && (in_rows || stage.node.len() > 0)
+    let Work::MapReduce(work) = &stage.work else { return false };
+    let is_product = match kernel.form {
+        Form::Contraction(_) => place == 0,
+        Form::Rows(_) => in_rows && contraction(work).is_some(),
+        Form::Alone | Form::Siblings => false,
+    };
+    !is_product && (in_rows || stage.node.len() > 0)
 }
 
 fn form(kernel: &Kernel) -> String {
     match &kernel.form {
         Form::Rows(rows) => format!(", row by row over {rows:?}"),
         Form::Siblings => ", part by part".to_string(),
+        Form::Contraction(_) => ", a contraction".to_string(),
         Form::Alone => String::new(),
     }
 }
@@ -144,7 +151,7 @@ fn made(stage: &Stage) -> String {
 fn words(stage: &Stage) -> String {
     match &stage.work {
         Work::MapReduce(work) => lower::lower(work).to_string(),
-        Work::Concat { .. } | Work::Gather { .. } | Work::ScatterAdd { .. } => formula(stage),
+        Work::Concat { .. } | Work::Gather { .. } | Work::Scatter { .. } | Work::Lines { .. } => formula(stage),
     }
 }
 
@@ -153,7 +160,8 @@ fn formula(stage: &Stage) -> String {
         Work::MapReduce(work) => work.to_string(),
         Work::Concat { parts, axis } => format!("concat {} tensors along axis {axis}\n", parts.len()),
         Work::Gather { axis, .. } => format!("gather along axis {axis}\n"),
-        Work::ScatterAdd { axis, .. } => format!("scatter_add along axis {axis}\n"),
+        Work::Scatter { kind, axis, .. } => format!("{} along axis {axis}\n", kind.scatter_name()),
+        Work::Lines { work, axis, .. } => format!("{} along axis {axis}\n", work.name()),
     }
 }
 

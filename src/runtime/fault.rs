@@ -29,7 +29,7 @@ pub(crate) fn describe(stop: Stop, request: &Request) -> Error {
 fn out_of_range(node: &Node, at: i64, size: usize) -> Error {
     node.with_op(|op| match op {
         Op::Gather { lookup, input, index, .. } => index_out_of_range(*lookup, at, size, node, &[input, index]),
-        Op::ScatterAdd { lookup, .. } => index_out_of_range(*lookup, at, size, node, &[]),
+        Op::Scatter { lookup, .. } => index_out_of_range(*lookup, at, size, node, &[]),
         op => unreachable!("{} looks nothing up", op.name()),
     })
 }

@@ -1,16 +1,24 @@
 //! Running a plan: buffers, threads, kernels in order.
 
 mod cache;
+mod contraction;
 mod cost;
 mod debug;
+mod elements;
 mod execute;
 mod explain;
 mod fault;
+mod gather;
 mod layout;
+mod number;
 mod prepared;
 mod program;
 mod rows;
 mod run;
+mod scan;
+mod scatter;
+mod slots;
+mod sort;
 mod structural;
 pub(crate) mod threads;
 mod verify;

@@ -3,6 +3,7 @@
 //! Every node of the request is known by its number in the request's walk, so that one prepared plan serves all requests
 //! of the same structure.
 
+use super::contraction::Contracted;
 use super::cost::Cost;
 use super::layout::{Wish, arrange};
 use super::rows::Rows;
@@ -74,6 +75,8 @@ pub(super) enum Ready {
     Siblings(Vec<Piece>),
     /// Row by row.
     Rows(Box<Rows>),
+    /// A contraction, and what is done with its tiles.
+    Contracted(Box<Contracted>),
     /// Elements that are only moved.
     Moves(Box<Moves>),
 }
@@ -134,6 +137,7 @@ impl Ready {
         match self {
             Ready::Apart(pieces) | Ready::Siblings(pieces) => pieces.iter().map(|piece| &piece.compiled).collect(),
             Ready::Rows(rows) => rows.compiled(),
+            Ready::Contracted(contracted) => contracted.compiled(),
             Ready::Moves(_) => Vec::new(),
         }
     }
@@ -189,6 +193,9 @@ impl<'a> Prepare<'a> {
         self.costs.push(Cost::of(kernel, |node| self.is_whole(node, kernel)));
         let mut ready = match &kernel.form {
             Form::Rows(sizes) => vec![Ready::Rows(Box::new(Rows::prepare(self, kernel, sizes)))],
+            Form::Contraction(roles) => {
+                vec![Ready::Contracted(Box::new(Contracted::prepare(self, kernel, roles)))]
+            }
             Form::Siblings => vec![Ready::Siblings(self.pieces(&kernel.stages, false))],
             Form::Alone => match &kernel.stages[..] {
                 [stage] if !matches!(stage.work, Work::MapReduce(_)) => vec![self.moves(stage)],
@@ -308,7 +315,12 @@ impl<'a> Prepare<'a> {
     /// Memory for partial results.
     fn partials(&mut self, compiled: &Compiled) -> Option<Value> {
         let bytes = compiled.partial_bytes();
-        (bytes > 0).then(|| self.reserve(bytes, self.at, None))
+        (bytes > 0).then(|| self.reserve_here(bytes))
+    }
+
+    /// Memory that only the kernel being prepared needs.
+    pub(super) fn reserve_here(&mut self, bytes: usize) -> Value {
+        self.reserve(bytes, self.at, None)
     }
 
     fn reserve(&mut self, bytes: usize, to: usize, instead: Option<Value>) -> Value {

@@ -1,17 +1,24 @@
 //! Kernels of several stages that run row by row, with what lies between them in scratch.
 
+use super::contraction::RowProduct;
 use super::prepared::{Prepare, Value};
 use super::run::{Failure, Space};
 use super::threads::seated;
-use crate::codegen::{self, Call, Compiled};
+use crate::codegen::{self, Around, Call, Compiled};
 use crate::lower::{self, RowProgram};
 use crate::memory::ALIGN;
-use crate::schedule::{Kernel, Stage, Work};
+use crate::schedule::{Kernel, Stage, Work, contraction};
 use smallvec::SmallVec;
 use std::ops::Range;
 
 /// About so many elements of a stage are computed before the next stage takes over: they fit into the cache.
 const TILE: usize = 1 << 14;
+
+/// The same where there are products, which pack an operand for every tile.
+const PRODUCT_TILE: usize = 1 << 16;
+
+/// Operands of so many bytes are not in a cache near by.
+const FAR: i64 = 1 << 20;
 
 /// The most pieces of work. The number is fixed by the shape, so that results do not depend on threads.
 const MOST_PARTS: usize = 64;
@@ -29,8 +36,8 @@ enum Spot {
 struct RowStage {
     rows: RowProgram,
     /// For a whole tile, and for the last one if that is shorter.
-    tile: Compiled,
-    last: Option<Compiled>,
+    tile: Runner,
+    last: Option<Runner>,
     loads: SmallVec<[Spot; 4]>,
     scalars: Range<usize>,
     out: Spot,
@@ -40,10 +47,20 @@ struct RowStage {
     node: usize,
 }
 
+/// What runs a stage on a tile.
+enum Runner {
+    Code(Compiled),
+    Product(Box<RowProduct>),
+}
+
 /// A kernel ready to run row by row.
 pub(super) struct Rows {
     stages: Vec<RowStage>,
+    /// Where in a thread's scratch the products have theirs.
+    product_scratch: usize,
     rows: usize,
+    /// So many rows at a time lie alike: no tile goes beyond them.
+    even: usize,
     /// The rows of a tile.
     tile: usize,
 }
@@ -53,7 +70,9 @@ impl Rows {
     pub(super) fn prepare(prepare: &mut Prepare<'_>, kernel: &Kernel, sizes: &[usize]) -> Rows {
         let rows: usize = sizes.iter().product();
         let programs: Vec<RowProgram> = kernel.stages.iter().map(|stage| row_program(stage, sizes.len())).collect();
-        let tile = tile_rows(&programs, rows);
+        let even = programs.iter().map(RowProgram::even_rows).min().unwrap_or(rows);
+        let tile = tile_rows(kernel, &programs, rows).min(even);
+        let next = fetched_early(kernel, &programs, rows, tile);
         // Where each node is that only this kernel needs.
         let mut inside: Vec<(usize, Spot)> = Vec::new();
         let mut scratch = 0;
@@ -77,10 +96,18 @@ impl Rows {
             // What a later stage reads had better stay in the cache.
             let read_soon = kernel.stages[at + 1..].iter().any(|later| later.reads.contains(&stage.node));
             let bytes = if read_soon { 0 } else { stage.node.len() * size };
-            let compile = |rows: usize| codegen::compile_for(&program.for_rows(rows), bytes);
+            let next = &next[at];
+            let roles = contraction(work);
+            let runner = |rows: usize| {
+                let program = program.for_rows(rows);
+                match &roles {
+                    Some(roles) => Runner::Product(Box::new(RowProduct::new(&program, roles))),
+                    None => Runner::Code(codegen::compile_for(&program, Around { bytes, next })),
+                }
+            };
             stages.push(RowStage {
-                tile: compile(tile),
-                last: (!rows.is_multiple_of(tile)).then(|| compile(rows % tile)),
+                tile: runner(tile),
+                last: (!even.is_multiple_of(tile)).then(|| runner(even % tile)),
                 rows: program,
                 loads: work.loads.iter().map(|load| reads[load.read]).collect(),
                 scalars: prepare.scalars(stage),
@@ -89,13 +116,22 @@ impl Rows {
                 node: prepare.number(&stage.node),
             });
         }
-        prepare.scratch = prepare.scratch.max(scratch);
-        Rows { stages, rows, tile }
+        let products = stages.iter().flat_map(|stage| [Some(&stage.tile), stage.last.as_ref()]).flatten();
+        let own = products.map(|runner| match runner {
+            Runner::Product(product) => product.scratch_bytes(),
+            Runner::Code(_) => 0,
+        });
+        prepare.scratch = prepare.scratch.max(scratch + own.max().unwrap_or(0));
+        Rows { stages, product_scratch: scratch, rows, even, tile }
     }
 
     /// What runs each stage, on a whole tile.
     pub(super) fn compiled(&self) -> Vec<&Compiled> {
-        self.stages.iter().map(|stage| &stage.tile).collect()
+        let code = self.stages.iter().filter_map(|stage| match &stage.tile {
+            Runner::Code(compiled) => Some(compiled),
+            Runner::Product(_) => None,
+        });
+        code.collect()
     }
 
     /// Runs all stages on all rows.
@@ -103,7 +139,7 @@ impl Rows {
     /// # Safety
     /// The space is bound to buffers as large as the plan says.
     pub(super) unsafe fn run(&self, space: &Space) -> Result<(), Failure> {
-        let tiles = self.rows.div_ceil(self.tile);
+        let tiles = self.rows / self.even * self.even.div_ceil(self.tile);
         let parts = tiles.min(MOST_PARTS);
         if parts == 1 {
             // SAFETY: the caller's promise.
@@ -124,9 +160,11 @@ impl Rows {
     /// As for [`Rows::run`], and nobody else runs these tiles or uses this thread's scratch.
     unsafe fn run_tiles(&self, tiles: Range<usize>, space: &Space, thread: usize) -> Result<(), Failure> {
         let scratch = space.scratch(thread);
+        let together = self.even.div_ceil(self.tile);
         for index in tiles {
-            let row = index * self.tile;
-            let is_short = self.rows - row < self.tile;
+            let within = index % together * self.tile;
+            let row = index / together * self.even + within;
+            let is_short = self.even - within < self.tile;
             for stage in &self.stages {
                 let loads = stage.loads.iter().enumerate().map(|(slot, spot)| match spot {
                     Spot::Whole(value) => {
@@ -143,12 +181,20 @@ impl Rows {
                     }
                     Spot::Scratch(start) => scratch.wrapping_add(start),
                 };
-                let compiled = if is_short { stage.last.as_ref().unwrap_or(&stage.tile) } else { &stage.tile };
+                let runner = if is_short { stage.last.as_ref().unwrap_or(&stage.tile) } else { &stage.tile };
                 let call = Call { loads: &loads, scalars: space.scalars(&stage.scalars), out, origin: row };
-                // SAFETY: the loads' views stay within their buffers, of which the rows of this tile are read, or within the scratch
-                // rows that an earlier stage has just written; the output has room for the tile's rows, and no other part
-                // writes them.
-                unsafe { compiled.run_all(&call) }.map_err(|fault| Failure { fault, node: stage.node })?;
+                match runner {
+                    Runner::Code(compiled) => {
+                        // SAFETY: the loads' views stay within their buffers, of which the rows of this tile are read, or within the scratch
+                        // rows that an earlier stage has just written; the output has room for the tile's rows, and no other part
+                        // writes them.
+                        unsafe { compiled.run_all(&call) }.map_err(|fault| Failure { fault, node: stage.node })?;
+                    }
+                    Runner::Product(product) => {
+                        // SAFETY: as above; the product's scratch begins behind that of the stages.
+                        unsafe { product.run(&call, scratch.wrapping_add(self.product_scratch)) };
+                    }
+                }
             }
         }
         Ok(())
@@ -158,19 +204,51 @@ impl Rows {
 fn row_program(stage: &Stage, lead: usize) -> RowProgram {
     match &stage.work {
         Work::MapReduce(work) => RowProgram::new(lower::lower(work), lead),
-        Work::Concat { .. } | Work::Gather { .. } | Work::ScatterAdd { .. } => {
+        Work::Concat { .. } | Work::Gather { .. } | Work::Scatter { .. } | Work::Lines { .. } => {
             unreachable!("only map-reduces run row by row")
         }
     }
 }
 
-/// How many rows are run at a time.
-fn tile_rows(programs: &[RowProgram], rows: usize) -> usize {
-    if !programs.iter().all(RowProgram::rows_are_even) {
-        return 1;
+/// Which operands of each stage are fetched early for the next tile, and how far ahead that is. One stage fetches what several read: the one
+/// with the most to do in the meantime.
+fn fetched_early(kernel: &Kernel, programs: &[RowProgram], rows: usize, tile: usize) -> Vec<Vec<i64>> {
+    let mut next: Vec<Vec<i64>> = Vec::with_capacity(programs.len());
+    let mut fetching: Vec<(usize, [usize; 2])> = Vec::new(); // a node, and the stage and the operand that fetch it
+    for (at, (stage, program)) in kernel.stages.iter().zip(programs).enumerate() {
+        let Work::MapReduce(work) = &stage.work else { unreachable!("only map-reduces run row by row") };
+        next.push(vec![0; work.loads.len()]);
+        for (slot, load) in work.loads.iter().enumerate() {
+            let node = &stage.reads[load.read];
+            let is_made_here = kernel.stages.iter().any(|stage| stage.node.id() == node.id());
+            let row_bytes = program.shift(slot, 1) * program.size_of_load(slot) as i64;
+            if is_made_here || row_bytes * (rows as i64) < FAR {
+                continue;
+            }
+            match fetching.iter_mut().find(|(id, _)| *id == node.id()) {
+                Some((_, [other, _])) if programs[*other].words() > program.words() => {}
+                Some((_, other)) => *other = [at, slot],
+                None => fetching.push((node.id(), [at, slot])),
+            }
+        }
     }
-    let work = programs.iter().map(RowProgram::row_work).max().unwrap_or(1).max(1);
+    for (_, [at, slot]) in fetching {
+        next[at][slot] = programs[at].shift(slot, tile) * programs[at].size_of_load(slot) as i64;
+    }
+    next
+}
+
+/// How many rows are run at a time.
+fn tile_rows(kernel: &Kernel, programs: &[RowProgram], rows: usize) -> usize {
+    let is_product = |stage: &Stage| matches!(&stage.work, Work::MapReduce(work) if contraction(work).is_some());
+    let work = kernel
+        .stages
+        .iter()
+        .zip(programs)
+        .map(|(stage, program)| if is_product(stage) { program.row_len() } else { program.row_work() });
+    let work = work.max().unwrap_or(1).max(1);
+    let tile = if kernel.stages.iter().any(is_product) { PRODUCT_TILE } else { TILE };
     // Large tensors are cut into enough tiles to keep several threads busy.
-    let most = if rows * work > 4 * TILE { rows.div_ceil(16) } else { rows };
-    (TILE / work).clamp(1, most.max(1))
+    let most = if rows * work > 4 * tile { rows.div_ceil(16) } else { rows };
+    (tile / work).clamp(1, most.max(1))
 }

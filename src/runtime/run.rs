@@ -141,6 +141,7 @@ impl Prepared {
                     Ready::Apart(pieces) => run_apart(pieces, space)?,
                     Ready::Siblings(pieces) => run_siblings(pieces, space)?,
                     Ready::Rows(rows) => rows.run(space)?,
+                    Ready::Contracted(contracted) => contracted.run(space)?,
                     Ready::Moves(moves) => structural::run(moves, space)?,
                 }
             }

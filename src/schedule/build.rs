@@ -3,7 +3,7 @@
 use super::expression::{Expression, Step};
 use super::fingerprint::is_structural;
 use super::frame::{Frame, Seen};
-use super::group::{Groups, in_parts, reads_through};
+use super::group::{Groups, in_parts, only_checks, reads_through};
 use super::plan::{MapReduce, Operand, Region, Scalar, Stage, Work};
 use super::snapshot::Snapshot;
 use crate::dtype::{DType, Literal};
@@ -22,7 +22,7 @@ pub(super) fn stages(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> V
     }
     let mut reads = Reads::default();
     let work = match snapshot.op(node) {
-        Op::Gather { .. } if reads_through(snapshot, node) => {
+        Op::Gather { .. } if reads_through(snapshot, node) && !only_moves(node, snapshot, groups) => {
             Work::MapReduce(Builder::new(node, snapshot, groups, &mut reads).map_reduce(node, None))
         }
         Op::Reduce { kind, input, axes, .. } => {
@@ -41,10 +41,16 @@ pub(super) fn stages(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> V
             index: reads.whole(index, snapshot),
             axis: *axis,
         },
-        Op::ScatterAdd { lookup, index, source, axis } => Work::ScatterAdd {
+        Op::Scatter { kind, lookup, index, source, axis } => Work::Scatter {
+            kind: *kind,
             lookup: *lookup,
             index: reads.whole(index, snapshot),
             source: reads.whole(source, snapshot),
+            axis: *axis,
+        },
+        Op::Lines { work, inputs, axis } => Work::Lines {
+            work: *work,
+            operands: inputs.iter().map(|input| reads.whole(input, snapshot)).collect(),
             axis: *axis,
         },
         op @ (Op::Buffer | Op::Input | Op::View { .. } | Op::Closure { .. } | Op::Executed) => {
@@ -52,6 +58,20 @@ pub(super) fn stages(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> V
         }
     };
     vec![reads.stage(node, work, None)]
+}
+
+/// Fewer elements than this are gathered in an expression, which may share a kernel with others.
+const WORTH_MOVING: usize = 1 << 12;
+
+/// Whether a stored gather is nothing but that: it copies from memory to memory, by an index in memory.
+fn only_moves(node: &Node, snapshot: &Snapshot, groups: &Groups) -> bool {
+    let Op::Gather { input, index, .. } = snapshot.op(node) else { return false };
+    let is_there = |node: &Node| {
+        let made_whole = |node| matches!(snapshot.op(node), Op::Lines { .. } | Op::Scatter { .. } | Op::Gather { .. });
+        let base = snapshot.base(node);
+        snapshot.has_numbers(base) || (groups.stored.contains(&base.id()) && made_whole(base))
+    };
+    node.len() >= WORTH_MOVING && is_there(input) && is_there(index)
 }
 
 /// The stages that write the parts of a concatenation into their places.
@@ -312,7 +332,8 @@ impl<'a> Builder<'a> {
             | Op::View { .. }
             | Op::Reduce { .. }
             | Op::Concat { .. }
-            | Op::ScatterAdd { .. }
+            | Op::Scatter { .. }
+            | Op::Lines { .. }
             | Op::Closure { .. }
             | Op::Executed) => unreachable!("{} is not elementwise", op.name()),
         };
@@ -329,6 +350,9 @@ impl<'a> Builder<'a> {
         frame: Frame,
     ) -> usize {
         let index = self.value(index, frame);
+        if only_checks(self.snapshot, node) {
+            return self.expression.push(Step::Place { index, size: input.shape()[axis], from_end: lookup.from_end });
+        }
         let inside = self.groups.frames.gather(frame, node, input, axis);
         let size = input.shape()[axis];
         let name = self.expression.push(Step::Place { index, size, from_end: lookup.from_end });

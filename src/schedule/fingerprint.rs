@@ -76,7 +76,9 @@ impl Words {
             Op::Contiguous { .. } | Op::Cast { .. } => {}
             Op::Reduce { kind, axes, keepdim, .. } => (kind, axes, keepdim).hash(self),
             Op::Concat { inputs, axis } => (inputs.len(), axis).hash(self),
-            Op::Gather { lookup, axis, .. } | Op::ScatterAdd { lookup, axis, .. } => (lookup, axis).hash(self),
+            Op::Gather { lookup, axis, .. } => (lookup, axis).hash(self),
+            Op::Scatter { kind, lookup, axis, .. } => (kind, lookup, axis).hash(self),
+            Op::Lines { work, axis, .. } => (work, axis).hash(self),
             Op::Closure { inputs, .. } => inputs.len().hash(self),
         }
         op.for_each_input(|input| self.write_usize(snapshot.number(input)));

@@ -24,6 +24,9 @@ const DEAR: u32 = 100;
 /// The most places at which one expression computes the same node.
 const MOST_TIMES: usize = 3;
 
+/// What has so many times more elements than it reads is not worth writing.
+const GROWS: usize = 8;
+
 /// The most parts of a concatenation that are written one by one.
 const MOST_PARTS: usize = 32;
 
@@ -47,6 +50,8 @@ struct Facts {
     reads_made: bool,
     /// It reads memory.
     reads: bool,
+    /// How many elements there are to read.
+    reach: usize,
 }
 
 /// Decides what is written to memory.
@@ -70,6 +75,12 @@ fn work(snapshot: &Snapshot) -> impl Iterator<Item = &Node> {
 /// Whether a node's expression can be part of another.
 fn merges(snapshot: &Snapshot, node: &Node) -> bool {
     node.joins() || matches!(snapshot.op(node), Op::Contiguous { .. }) || reads_through(snapshot, node)
+}
+
+/// Whether a gather only gives back the numbers of its index, having checked them: it looks among 0, 1, 2 …
+pub(super) fn only_checks(snapshot: &Snapshot, node: &Node) -> bool {
+    let Op::Gather { input, .. } = snapshot.op(node) else { return false };
+    matches!(snapshot.op(input), Op::Arange) && !snapshot.has_numbers(input)
 }
 
 /// Whether a gather can be read through: its places lie apart evenly.
@@ -104,7 +115,8 @@ fn forced(snapshot: &Snapshot, wanted: &[Node]) -> HashSet<usize> {
 fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> IdMap<Facts> {
     let mut facts: IdMap<Facts> = IdMap::default();
     for node in work(snapshot) {
-        let mut of = Facts { cost: weight(snapshot.op(node)), ..Facts::default() };
+        let cost = if only_checks(snapshot, node) { 1 } else { weight(snapshot.op(node)) };
+        let mut of = Facts { cost, ..Facts::default() };
         let inputs = snapshot.inputs(node);
         let mut bases: SmallVec<[&Node; 3]> = SmallVec::new();
         for base in inputs.iter().map(|input| snapshot.base(input)) {
@@ -117,10 +129,13 @@ fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> IdMap<Facts> {
                     of.cost = of.cost.saturating_add(below.cost);
                     of.reads_made |= below.reads_made;
                     of.reads |= below.reads;
+                    of.reach = of.reach.saturating_add(below.reach);
+                    continue;
                 }
                 Some(_) => (of.reads_made, of.reads) = (true, true),
                 None => of.reads = true,
             }
+            of.reach = of.reach.saturating_add(base.len());
         }
         facts.insert(node.id(), of);
     }
@@ -252,9 +267,11 @@ impl Deciding<'_> {
     /// Notes that an expression uses what a node is computed from.
     fn use_inputs(&mut self, node: &Node, sink: Sink, frame: Frame) {
         if let Op::Gather { input, index, axis, .. } = self.snapshot.op(node) {
-            let inside = self.groups.frames.gather(frame, node, input, *axis);
             self.use_input(index, sink, frame);
-            self.use_input(input, sink, inside);
+            if !only_checks(self.snapshot, node) {
+                let inside = self.groups.frames.gather(frame, node, input, *axis);
+                self.use_input(input, sink, inside);
+            }
         } else {
             self.snapshot.inputs(node).iter().for_each(|input| self.use_input(input, sink, frame));
         }
@@ -294,7 +311,9 @@ impl Deciding<'_> {
         let once = one_sink && (places.len() == 1 || cheap);
         // Rows of numbers that another stage makes are better prepared once a row, and what is summed over and over once.
         let reduces = self.sinks.get(&sink).is_some_and(|(_, reduces)| *reduces);
-        let again = cheap && !facts.reads_made && !reduces;
+        // What is cheap and far larger than what it is made from (ones and zeros at places that an index names) is never written.
+        let grows = facts.reach.saturating_mul(GROWS) <= node.len();
+        let again = cheap && (grows || (!facts.reads_made && !reduces));
         let repeats = places.iter().any(|(_, frame)| self.groups.frames.repeats(*frame));
         let worth_it = facts.cost == 0 || (cheap && !facts.reads) || (once && (!repeats || again));
         let has_room = |sink: &Sink| self.sinks.get(sink).is_none_or(|(size, _)| *size < EXPRESSION_LIMIT);
@@ -312,6 +331,7 @@ impl Deciding<'_> {
             Op::ConstFill(_) => true,
             // The frame may show places where there is nothing to divide by, or not show all there is.
             _ if can_fail(snapshot, node) && !frames.shows_all(frame) => false,
+            Op::Gather { index, .. } if only_checks(snapshot, node) => self.is_readable(index, frame),
             Op::Gather { input, index, axis, .. } => {
                 let contiguous = View::contiguous(input.shape());
                 let view = snapshot.view(input).map_or(&contiguous, |(_, view)| view);

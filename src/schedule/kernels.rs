@@ -3,6 +3,7 @@
 //! Stages are taken in running order. Each joins a kernel that makes what it reads, or reads what it reads, where it can;
 //! and then the kernels of its other operands may become one with that. Kernels never wait for each other in a circle.
 
+use super::contraction::{Contraction, contraction, finishes};
 use super::plan::{Form, Kernel, MapReduce, Stage, Work};
 use super::rows::{self, Member, RowFacts};
 use crate::graph::{IdMap, Node};
@@ -43,6 +44,8 @@ struct Draft {
     after: Vec<usize>,
     /// The stages run side by side.
     siblings: bool,
+    /// The stages run row by row.
+    rows: bool,
 }
 
 impl Draft {
@@ -54,6 +57,8 @@ impl Draft {
 struct Forming<'a> {
     stages: &'a [Stage],
     facts: Vec<Option<RowFacts>>,
+    /// The roles of the axes of stages that are contractions.
+    contractions: Vec<Option<Contraction>>,
     /// By node, the first of the stages that make it.
     makers: IdMap<usize>,
     /// By node, the stages placed so far that read it.
@@ -69,8 +74,10 @@ impl<'a> Forming<'a> {
         for (place, stage) in stages.iter().enumerate() {
             makers.entry(stage.node.id()).or_insert(place);
         }
-        let facts = stages.iter().map(RowFacts::of).collect();
-        Forming { stages, facts, makers, readers: IdMap::default(), drafts: Vec::new(), home: Vec::new() }
+        let contractions: Vec<_> = stages.iter().map(|stage| contraction(reduction(stage)?)).collect();
+        let facts =
+            stages.iter().zip(&contractions).map(|(stage, roles)| RowFacts::of(stage, roles.as_ref())).collect();
+        Forming { stages, facts, contractions, makers, readers: IdMap::default(), drafts: Vec::new(), home: Vec::new() }
     }
 
     /// Puts a stage into a draft.
@@ -132,8 +139,13 @@ impl<'a> Forming<'a> {
             self.drafts[draft].stages.push(stage);
             return draft;
         }
+        if let Some(&draft) = drafts.iter().find(|&&draft| self.finishes(stage, draft)) {
+            self.drafts[draft].stages.push(stage);
+            return draft;
+        }
         if let Some(&draft) = drafts.iter().find(|&&draft| self.runs_with(stage, draft, false)) {
             self.drafts[draft].stages.push(stage);
+            self.drafts[draft].rows = true;
             return draft;
         }
         if let Some(&draft) = drafts.iter().find(|&&draft| self.is_sibling(stage, draft)) {
@@ -147,6 +159,7 @@ impl<'a> Forming<'a> {
         }
         if let Some(&draft) = drafts.iter().find(|&&draft| self.runs_with(stage, draft, true)) {
             self.drafts[draft].stages.push(stage);
+            self.drafts[draft].rows = true;
             return draft;
         }
         self.drafts.push(Draft { stages: vec![stage], ..Draft::default() });
@@ -177,6 +190,17 @@ impl<'a> Forming<'a> {
             }
         }
         false
+    }
+
+    /// Whether a stage can run on the tiles of a draft's contraction, as each is done.
+    fn finishes(&self, stage: usize, draft: usize) -> bool {
+        let draft = &self.drafts[draft];
+        let Some(&first) = draft.stages.first().filter(|_| !draft.rows) else { return false };
+        let Some(roles) = &self.contractions[first] else { return false };
+        let reads_after = draft.after.iter().any(|&after| self.stages[stage].reads.contains(&self.stages[after].node));
+        let made: SmallVec<[&Node; 4]> = draft.stages.iter().map(|&stage| &self.stages[stage].node).collect();
+        let work = reduction(&self.stages[first]).expect("a contraction reduces");
+        !reads_after && draft.stages.len() < MOST_STAGES && finishes(&self.stages[stage], work, roles, &made)
     }
 
     fn member(&self, stage: usize) -> Option<Member<'_>> {
@@ -213,7 +237,10 @@ impl<'a> Forming<'a> {
         };
         let makes = |other: usize| self.stages[stage].reads.contains(&self.stages[other].node);
         let kinds = stages.len() == 1 || self.drafts[draft].siblings;
+        let is_loop = |stage: usize| self.contractions[stage].is_none();
         kinds
+            && is_loop(stage)
+            && stages.iter().all(|&other| is_loop(other))
             && stages.len() < MOST_STAGES
             && stages.iter().all(|&other| shares(stage, other))
             && !self.drafts[draft].all().any(makes)
@@ -222,7 +249,9 @@ impl<'a> Forming<'a> {
     /// Whether a stage is small beside the work of a draft, so that it may run when that is done.
     fn is_small(&self, stage: usize, draft: usize) -> bool {
         let draft = &self.drafts[draft];
-        let Some(facts) = &self.facts[stage] else { return false };
+        let Some(facts) = self.facts[stage].as_ref().filter(|_| self.contractions[stage].is_none()) else {
+            return false;
+        };
         let largest = draft.stages.iter().filter_map(|&stage| self.facts[stage].as_ref()).map(RowFacts::work).max();
         let Some(largest) = largest else { return false };
         draft.after.len() < MOST_STAGES
@@ -261,12 +290,13 @@ impl<'a> Forming<'a> {
             && from.all().all(|stage| self.is_small(stage, draft))
             && !self.waits_for(other, draft);
         let joined = if in_rows {
-            Draft { stages, after, siblings: false }
+            Draft { stages, after, siblings: false, rows: true }
         } else if small {
             Draft {
                 stages: to.stages.clone(),
                 after: merged(&merged(&from.stages, &from.after), &to.after),
                 siblings: false,
+                rows: to.rows,
             }
         } else {
             return;
@@ -308,6 +338,9 @@ impl<'a> Forming<'a> {
         let stages = &draft.stages;
         if draft.siblings {
             return Form::Siblings;
+        }
+        if let Some(roles) = self.contractions[stages[0]].as_ref().filter(|_| !draft.rows) {
+            return Form::Contraction(roles.clone());
         }
         if stages.len() == 1 || self.stages[stages[0]].region.is_some() {
             return Form::Alone;

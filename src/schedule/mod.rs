@@ -5,6 +5,7 @@
 //! that would compute it twice ([`group`]). Stages that share rows, or what they read, become one kernel ([`rows`]).
 
 mod build;
+mod contraction;
 mod expression;
 mod fingerprint;
 mod frame;
@@ -19,6 +20,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use contraction::{Axes, Contraction, Factor, collapsed, contraction, kept_axes};
 pub(crate) use expression::{Expression, Step};
 pub(crate) use fingerprint::Fingerprint;
 pub(crate) use plan::{Form, Kernel, MapReduce, Operand, Plan, Stage, Work};

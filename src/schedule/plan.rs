@@ -1,9 +1,10 @@
 //! A plan: kernels in running order, and what each reads.
 
+use super::contraction::Contraction;
 use super::expression::Expression;
 use crate::dtype::DType;
-use crate::graph::{Lookup, Node, ReduceKind};
-use crate::shape::{Shape, View};
+use crate::graph::{LineWork, Lookup, Node, ReduceKind};
+use crate::shape::{Position, Shape, View};
 use smallvec::SmallVec;
 use std::collections::HashSet;
 
@@ -31,6 +32,8 @@ pub(crate) enum Form {
     Rows(Shape),
     /// Part by part: the stages have the same space and the same reduced axes, and read the same numbers.
     Siblings,
+    /// The first stage is a contraction, whose axes have these roles; the others run on each of its tiles when that is done.
+    Contraction(Contraction),
 }
 
 /// One piece of work that makes one node's numbers.
@@ -78,10 +81,17 @@ pub(crate) enum Work {
         index: Operand,
         axis: usize,
     },
-    ScatterAdd {
+    Scatter {
+        kind: ReduceKind,
         lookup: Lookup,
         index: Operand,
         source: Operand,
+        axis: usize,
+    },
+    /// Whole lines of dense operands.
+    Lines {
+        work: LineWork,
+        operands: SmallVec<[Operand; 2]>,
         axis: usize,
     },
 }
@@ -106,6 +116,19 @@ pub(crate) struct Operand {
     pub(crate) view: View,
     /// How many elements behind the one that the view shows a gather looks at most.
     pub(crate) reach: usize,
+}
+
+/// An offset and strides.
+pub(crate) type Strided = (i64, SmallVec<[i64; 6]>);
+
+impl Operand {
+    /// Where the elements are, if they are read at strides, and everywhere.
+    pub(crate) fn strided(&self) -> Option<Strided> {
+        match self.view.access() {
+            (Position::Strided { offset, strides }, guards) if guards.is_empty() => Some((offset, strides)),
+            _ => None,
+        }
+    }
 }
 
 impl Plan {

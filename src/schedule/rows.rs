@@ -4,9 +4,11 @@
 //! row: what lies between them is then a few rows of scratch in the cache, and never a whole tensor in memory. Softmax,
 //! the normalisations and their gradients become one kernel each this way.
 
-use super::plan::{MapReduce, Operand, Stage, Work};
-use crate::shape::{Position, Shape};
+use super::contraction::{Contraction, collapsed};
+use super::plan::{MapReduce, Operand, Stage, Strided, Work};
+use crate::shape::Shape;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Rows of more elements than this do not stay in the cache.
 const LONGEST_ROW: usize = 1 << 16;
@@ -20,9 +22,6 @@ const SHORT_ROW: usize = 1 << 12;
 /// Columns longer than this are not walked several times: too few of them would lie side by side in the cache.
 const LONGEST_COLUMN: usize = 1 << 10;
 
-/// Offset and strides of an unguarded load.
-type Strided = (i64, SmallVec<[i64; 6]>);
-
 /// What is known of a stage that may run row by row.
 pub(super) struct RowFacts {
     /// The axes that are not reduced, and their sizes.
@@ -30,15 +29,17 @@ pub(super) struct RowFacts {
     sizes: Shape,
     /// How many kept axes there are before the first reduced one.
     before: usize,
-    /// The elements that are computed.
+    /// The elements that are computed. A contraction counts as those that it makes.
     work: usize,
+    /// How many leading axes may make the rows, if not any number: of a contraction those that are not columns.
+    leads: Option<Range<usize>>,
     /// By operand, where it is read; `None` if that is computed from the indices.
     loads: Vec<Option<Strided>>,
 }
 
 impl RowFacts {
     /// The facts of a map-reduce that has something to do.
-    pub(super) fn of(stage: &Stage) -> Option<RowFacts> {
+    pub(super) fn of(stage: &Stage, contraction: Option<&Contraction>) -> Option<RowFacts> {
         let Work::MapReduce(work) = &stage.work else { return None };
         if work.space.contains(&0) || stage.region.is_some() {
             return None;
@@ -49,9 +50,10 @@ impl RowFacts {
         Some(RowFacts {
             sizes: kept.iter().map(|&axis| work.space[axis]).collect(),
             before: kept.iter().filter(|&&axis| axis < first).count(),
+            leads: contraction.map(|roles| roles.leads(work, &kept)),
             kept,
-            work: work.space.iter().fold(1, |product, &size| product.saturating_mul(size)),
-            loads: work.loads.iter().map(strided).collect(),
+            work: contraction.map_or_else(|| element_count(&work.space), |_| stage.node.len()),
+            loads: work.loads.iter().map(Operand::strided).collect(),
         })
     }
 
@@ -65,14 +67,16 @@ impl RowFacts {
         self.work / self.sizes[..lead].iter().product::<usize>().max(1)
     }
 
-    /// Whether the rows of everything that is read at strides follow each other at one stride.
-    fn is_even(&self, lead: usize) -> bool {
-        let leading: SmallVec<[usize; 6]> = (0..lead).filter(|&place| self.sizes[place] != 1).collect();
-        self.loads.iter().flatten().all(|(_, strides)| {
-            leading
-                .windows(2)
-                .all(|pair| strides[self.kept[pair[0]]] == strides[self.kept[pair[1]]] * self.sizes[pair[1]] as i64)
-        })
+    /// How many consecutive rows follow each other at one stride in everything that is read at strides.
+    fn even_rows(&self, lead: usize) -> usize {
+        let is_even = |first: usize| {
+            let axes = (first..lead).filter(|&place| self.sizes[place] != 1);
+            self.loads.iter().flatten().all(|(_, strides)| {
+                collapsed(axes.clone().map(|place| (self.sizes[place], strides[self.kept[place]]))).is_some()
+            })
+        };
+        let first = (0..lead).find(|&first| is_even(first)).unwrap_or(lead);
+        self.sizes[first..lead].iter().product()
     }
 
     /// Whether row `r` reads nothing but row `r` of a dense tensor of `made` sizes through an operand, rows being the `lead`
@@ -125,10 +129,12 @@ fn fits(members: &[Member<'_>], lead: usize) -> bool {
     let row = members.iter().map(|(_, facts)| facts.row_len(lead)).max().unwrap_or(0);
     let rows: usize = members[0].1.sizes[..lead].iter().product();
     let worth_it = row <= LONGEST_ROW && (rows >= FEWEST_ROWS || row <= SHORT_ROW);
-    // Rows that do not follow each other at one stride are run one at a time, which short ones do not pay for.
-    let even = row >= SHORT_ROW / 4 || members.iter().all(|(_, facts)| facts.is_even(lead));
+    // Rows that do not follow each other at one stride are not run at a time, which short ones do not pay for.
+    let together = members.iter().map(|(_, facts)| facts.even_rows(lead)).min().unwrap_or(1);
+    let even = together == rows || row.saturating_mul(together) >= SHORT_ROW / 4;
+    let allowed = members.iter().all(|(_, facts)| facts.leads.as_ref().is_none_or(|leads| leads.contains(&lead)));
     let wide = members.iter().all(|(_, facts)| lead <= facts.before || facts.row_len(lead) <= LONGEST_COLUMN);
-    worth_it && even && wide && members.iter().all(|member| is_aligned(*member, members, lead))
+    worth_it && even && allowed && wide && members.iter().all(|member| is_aligned(*member, members, lead))
 }
 
 /// Whether every row of a stage needs only the same row of what the others make.
@@ -146,9 +152,6 @@ pub(super) fn row_sizes(member: Member<'_>, lead: usize) -> Shape {
     member.1.sizes[..lead].into()
 }
 
-fn strided(load: &Operand) -> Option<Strided> {
-    match load.view.access() {
-        (Position::Strided { offset, strides }, guards) if guards.is_empty() => Some((offset, strides)),
-        _ => None,
-    }
+fn element_count(space: &[usize]) -> usize {
+    space.iter().fold(1, |product, &size| product.saturating_mul(size))
 }

@@ -56,6 +56,7 @@ static TRUST: &[(&str, Trust)] = &[
     ("sigmoid", Ulps(2, 3)),
     ("erf", Ulps(2, 8)), // the judge's series loses a few
     ("floor", Exact),
+    ("fmod", Exact),
     ("ceil", Exact),
     ("trunc", Exact),
     ("round", Exact),

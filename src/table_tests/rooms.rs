@@ -15,11 +15,15 @@ static DOORS: &[(&str, &[&str])] = &[
     ("schedule", &["error", "dtype", "shape", "graph", "ops"]),
     ("lower", &["error", "dtype", "shape", "graph", "ops", "schedule"]),
     ("codegen", &["dtype", "shape", "ops", "lower"]),
-    ("runtime", &["error", "dtype", "shape", "memory", "ops", "graph", "schedule", "lower", "codegen", "reference"]),
     ("contract", &["dtype"]),
+    (
+        "runtime",
+        &["error", "dtype", "shape", "memory", "ops", "graph", "schedule", "lower", "codegen", "contract", "reference"],
+    ),
     ("strided", &["error", "dtype", "runtime"]),
     ("reference", &["error", "dtype", "shape", "memory", "graph", "ops"]),
     ("tensor", ANY),
+    ("optim", &["error", "dtype", "graph", "ops", "tensor"]),
     ("random_programs", ANY),
     ("table_tests", ANY),
 ];

@@ -223,8 +223,8 @@ impl DynTensor {
 
         /// Kept between two numbers, either of which may be missing.
         fn clamp try_clamp(&self, low: Option<f64>, high: Option<f64>) -> DynTensor {
-            let bound = |value: Option<f64>| value.map(|value| self.bound(value)).transpose();
-            Ok(DynTensor::wrap(compose::scalar::clamp(self.node(), bound(low)?, bound(high)?)?))
+            let given = |value: Option<f64>| value.map(|value| bound("clamp", self, value)).transpose();
+            Ok(DynTensor::wrap(compose::scalar::clamp(self.node(), given(low)?, given(high)?)?))
         }
 
         /// `self * mul + add`, for float tensors.
@@ -240,12 +240,9 @@ impl DynTensor {
     }
 }
 
-impl DynTensor {
-    /// A bound of `clamp` in this tensor's dtype: a whole number beside integers.
-    fn bound(&self, value: f64) -> Result<Literal> {
-        let is_whole = value.fract() == 0.0 && value.abs() <= 2f64.powi(53);
-        let number =
-            if is_whole && !self.dtype().is_float() { Number::Whole(value as i64) } else { Number::Float(value) };
-        number.beside("clamp", self.node())
-    }
+/// A number in a tensor's dtype: a whole one beside integers.
+pub(super) fn bound(op: &str, x: &DynTensor, value: f64) -> Result<Literal> {
+    let is_whole = value.fract() == 0.0 && value.abs() <= 2f64.powi(53);
+    let number = if is_whole && !x.dtype().is_float() { Number::Whole(value as i64) } else { Number::Float(value) };
+    number.beside(op, x.node())
 }

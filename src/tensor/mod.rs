@@ -3,7 +3,9 @@
 //! A tensor is a thin typed handle on a node of the graph. All work is in the untyped core; the methods here check
 //! what the types do not, and hand over.
 
+mod activation;
 mod autograd;
+mod choose;
 mod closure;
 mod compile;
 mod convert;
@@ -11,18 +13,29 @@ mod create;
 mod dimension;
 mod display;
 mod dynamic;
+mod einsum;
 mod elementwise;
+mod gather;
 mod index;
 mod join;
 mod linalg;
+mod losses;
+mod maths;
 mod movement;
 mod nested;
 mod nn;
+mod normal;
 mod operand;
 mod operators;
+mod pool;
 mod print;
+mod products;
 mod read;
 mod reduce;
+mod scan;
+mod shaping;
+mod sort;
+mod tables;
 mod twins;
 mod var;
 
@@ -33,11 +46,16 @@ pub use dimension::{
     BroadcastWith, Dim, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Dim6, DimDyn, Dimension, HasAxes, IntoShape, MatMulWith,
 };
 pub use dynamic::DynTensor;
+pub use einsum::{EinsumOperands, einsum, try_einsum};
+pub use gather::ScatterReduce;
 pub use index::{Ellipsis, IndexPart, IndexParts, NewAxis, Selection, Step, Stepped};
+pub use losses::{CrossEntropyOptions, Reduction};
 pub use movement::PadValue;
 pub use nested::NdArray;
-pub use nn::{CrossEntropyOptions, Reduction, Window};
+pub use nn::Window;
+pub use normal::{AttentionOptions, BatchNormed, DynBatchNormed};
 pub use operand::{DynOperand, Operand};
+pub use pool::{Interpolation, Pool};
 pub use read::realize_all;
 pub use var::Var;
 

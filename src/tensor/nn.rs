@@ -1,16 +1,13 @@
-//! What networks are made of: softmax, normalisations, losses, linear maps, convolution and its windows.
+//! What networks are made of: softmax, normalisations, linear maps, convolution and its windows.
 
 use super::twins::twins;
-use super::{Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, DimDyn, Dimension, DynTensor, HasAxes, MatMulWith, Tensor};
-use crate::dtype::{FloatDType, IntegerDType, NumericDType};
+use super::{Dim1, Dim2, Dim3, Dim4, Dim5, DimDyn, Dimension, DynTensor, HasAxes, MatMulWith, Tensor};
+use crate::dtype::{FloatDType, NumericDType};
 use crate::error::Result;
 use crate::graph::Node;
 use crate::ops::compose::convolution::{self, Sliding};
-use crate::ops::compose::loss::{self, CrossEntropy};
 use crate::ops::compose::{contraction, norm};
 use smallvec::SmallVec;
-
-pub use crate::ops::compose::loss::Reduction;
 
 /// How a window moves over `N` spatial axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +29,8 @@ impl<const N: usize> Default for Window<N> {
 }
 
 impl<const N: usize> Window<N> {
-    fn sliding(&self) -> Sliding {
+    /// The same, of any number of axes.
+    pub(super) fn sliding(&self) -> Sliding {
         Sliding {
             stride: SmallVec::from_slice(&self.stride),
             padding: SmallVec::from_slice(&self.padding),
@@ -41,34 +39,8 @@ impl<const N: usize> Window<N> {
     }
 }
 
-/// Settings of [`Tensor::cross_entropy_with`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CrossEntropyOptions {
-    /// What becomes of the losses of single samples.
-    pub reduction: Reduction,
-    /// The weight that is spread evenly over all classes, 0 to 1.
-    pub label_smoothing: f64,
-    /// Samples with this label count for nothing.
-    pub ignore_index: i64,
-}
-
-impl Default for CrossEntropyOptions {
-    fn default() -> CrossEntropyOptions {
-        CrossEntropyOptions { reduction: Reduction::Mean, label_smoothing: 0.0, ignore_index: -100 }
-    }
-}
-
-impl CrossEntropyOptions {
-    fn settings(self) -> CrossEntropy {
-        CrossEntropy {
-            reduction: self.reduction,
-            label_smoothing: self.label_smoothing,
-            ignore_index: self.ignore_index,
-        }
-    }
-}
-
-fn node<T: FloatDType, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> Option<&Node> {
+/// The node of a tensor that may be missing.
+pub(super) fn node<T: FloatDType, D: Dimension>(tensor: Option<&Tensor<T, D>>) -> Option<&Node> {
     tensor.map(|tensor| tensor.node())
 }
 
@@ -98,29 +70,6 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
         /// `x / √(mean(x²) + eps) · weight` over the trailing axes, which are `shape`.
         fn rms_norm try_rms_norm[E: Dimension](&self, shape: &[usize], weight: Option<&Tensor<T, E>>, eps: f64) -> Tensor<T, D> {
             Ok(Tensor::wrap(norm::rms_norm(self.node(), shape, node(weight), eps)?))
-        }
-
-        /// The mean of `-ln softmax(self)[target]`: classes along axis 1 (axis 0 for a vector), `target` their numbers.
-        ///
-        /// ```
-        /// use zither::Tensor;
-        /// let logits = Tensor::new([[0.0f32, 0.0], [0.0, 0.0]]);
-        /// let loss = logits.cross_entropy(&Tensor::new([0i64, 1]));
-        /// assert!((loss.item()? - 2f32.ln()).abs() < 1e-6);
-        /// # Ok::<(), zither::Error>(())
-        /// ```
-        fn cross_entropy try_cross_entropy[I: IntegerDType](&self, target: &Tensor<I, D::Smaller>) -> Tensor<T, Dim0> {
-            let settings = CrossEntropyOptions::default().settings();
-            Ok(Tensor::wrap(loss::cross_entropy(self.node(), target.node(), settings)?))
-        }
-
-        /// [`cross_entropy`](Self::cross_entropy) with settings; without a reduction the result has the target's shape.
-        fn cross_entropy_with try_cross_entropy_with[I: IntegerDType](
-            &self,
-            target: &Tensor<I, D::Smaller>,
-            options: CrossEntropyOptions,
-        ) -> Tensor<T, DimDyn> {
-            Ok(Tensor::wrap(loss::cross_entropy(self.node(), target.node(), options.settings())?))
         }
 
         /// `self · weightᵀ + bias`, with `weight` of shape `[outputs, inputs]`.
@@ -221,11 +170,6 @@ impl DynTensor {
         /// `x / √(mean(x²) + eps) · weight` over the trailing axes, which are `shape`.
         fn rms_norm try_rms_norm(&self, shape: &[usize], weight: Option<&DynTensor>, eps: f64) -> DynTensor {
             Ok(DynTensor::wrap(norm::rms_norm(self.node(), shape, weight.map(DynTensor::node), eps)?))
-        }
-
-        /// `-ln softmax(self)[target]`; see [`Tensor::cross_entropy`].
-        fn cross_entropy try_cross_entropy(&self, target: &DynTensor, options: CrossEntropyOptions) -> DynTensor {
-            Ok(DynTensor::wrap(loss::cross_entropy(self.node(), target.node(), options.settings())?))
         }
 
         /// `self · weightᵀ + bias`, with `weight` of shape `[outputs, inputs]`.

@@ -1,8 +1,8 @@
 //! Reading the manifest, and running one case.
 
 use crate::compare::{Tolerance, compare};
-use crate::ops;
 use crate::store::Tensors;
+use crate::{ops, optimizers};
 use serde_json::Value;
 use std::path::Path;
 use zither::{DynTensor, Step};
@@ -22,6 +22,9 @@ pub(crate) struct Case {
     pub(crate) exact: bool,
     pub(crate) program: Vec<Instruction>,
     pub(crate) output_values: Vec<usize>,
+    /// Of an optimiser: its name and its hyper-parameters.
+    pub(crate) name: String,
+    pub(crate) hyper: Value,
 }
 
 pub(crate) struct Input {
@@ -76,6 +79,8 @@ fn parse(line: &str) -> Case {
         exact: json["exact"].as_bool().unwrap_or(false),
         program: list("prog").iter().map(instruction).collect(),
         output_values: indices(&json["outv"]),
+        name: text("name"),
+        hyper: json["hyper"].clone(),
     }
 }
 
@@ -117,6 +122,10 @@ pub(crate) fn run(case: &Case, tensors: &Tensors) -> Result<(), String> {
         let full = format!("{}/{name}", case.id);
         tensors.get(&full).unwrap_or_else(|| panic!("{full} is not in {}", case.file)).clone()
     };
+    if case.op == "optim" {
+        let tolerance = Tolerance { relative: case.relative, absolute: case.absolute, exact: false };
+        return optimizers::run(&case.name, &case.hyper, [find("p0"), find("g"), find("p")], tolerance);
+    }
     let bases: Vec<DynTensor> =
         case.inputs.iter().map(|input| find(&input.name).set_requires_grad_if(input.grad)).collect();
     let operands: Vec<DynTensor> =

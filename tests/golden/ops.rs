@@ -2,27 +2,18 @@
 
 use crate::case::{number, stepped};
 use crate::store::dtype;
+use crate::{elementwise, layers, losses, shapes};
 use serde_json::Value;
-use zither::{CrossEntropyOptions, DType, DynTensor, Ellipsis, IndexPart, NewAxis, PadValue, Reduction, Window};
+use zither::{DType, DynTensor, Ellipsis, IndexPart, NewAxis, PadValue, Window};
 
-type Outcome = Result<Vec<DynTensor>, String>;
+pub(crate) type Outcome = Result<Vec<DynTensor>, String>;
 
-/// Whether [`apply`] knows an op.
-pub(crate) fn is_built(op: &str) -> bool {
-    let scalar = DynTensor::from_data(vec![1.0f32], &[1]);
-    let arguments = vec![scalar; 3];
-    match std::panic::catch_unwind(|| apply(op, &arguments, &Value::Object(Default::default()))) {
-        Ok(Err(message)) => !message.starts_with("unknown op"),
-        Ok(Ok(_)) | Err(_) => true,
-    }
-}
-
-fn text(error: zither::Error) -> String {
+pub(crate) fn text(error: zither::Error) -> String {
     error.to_string()
 }
 
 /// The axes a case names: one, several, or (missing) none.
-fn axes(kw: &Value, key: &str) -> Option<Vec<isize>> {
+pub(crate) fn axes(kw: &Value, key: &str) -> Option<Vec<isize>> {
     match &kw[key] {
         Value::Null => None,
         Value::Array(list) => Some(list.iter().map(|k| k.as_i64().unwrap() as isize).collect()),
@@ -30,16 +21,16 @@ fn axes(kw: &Value, key: &str) -> Option<Vec<isize>> {
     }
 }
 
-fn axis(kw: &Value, key: &str) -> isize {
+pub(crate) fn axis(kw: &Value, key: &str) -> isize {
     kw[key].as_i64().unwrap_or_else(|| panic!("{key} of {kw}")) as isize
 }
 
-fn sizes(value: &Value) -> Vec<usize> {
+pub(crate) fn sizes(value: &Value) -> Vec<usize> {
     value.as_array().unwrap().iter().map(|k| k.as_u64().unwrap() as usize).collect()
 }
 
 /// One number for all axes, or one each.
-fn each<const N: usize>(kw: &Value, key: &str, default: usize) -> [usize; N] {
+pub(crate) fn each<const N: usize>(kw: &Value, key: &str, default: usize) -> [usize; N] {
     match &kw[key] {
         Value::Null => [default; N],
         Value::Array(list) => std::array::from_fn(|k| list[k].as_u64().unwrap() as usize),
@@ -47,7 +38,7 @@ fn each<const N: usize>(kw: &Value, key: &str, default: usize) -> [usize; N] {
     }
 }
 
-fn window<const N: usize>(kw: &Value) -> Window<N> {
+pub(crate) fn window<const N: usize>(kw: &Value) -> Window<N> {
     Window {
         stride: each(kw, "stride", 1),
         padding: each(kw, "padding", 0),
@@ -82,8 +73,12 @@ fn reduce(x: &DynTensor, kw: &Value, f: Reduce) -> Outcome {
     one(f(x, &axes, kw["keepdim"].as_bool().unwrap_or(false)))
 }
 
-fn one(result: zither::Result<DynTensor>) -> Outcome {
+pub(crate) fn one(result: zither::Result<DynTensor>) -> Outcome {
     result.map(|tensor| vec![tensor]).map_err(text)
+}
+
+fn two(result: zither::Result<(DynTensor, DynTensor)>) -> Outcome {
+    result.map(|(a, b)| vec![a, b]).map_err(text)
 }
 
 /// The axis of a case on a rank-0 tensor, which PyTorch takes as an axis of size 1.
@@ -210,21 +205,35 @@ pub(crate) fn apply(op: &str, x: &[DynTensor], kw: &Value) -> Outcome {
         "squeeze" if a.shape()[axis(kw, "dim") as usize] != 1 => Ok(vec![a.clone()]),
         "squeeze" => one(a.try_squeeze(axis(kw, "dim"))),
         "unsqueeze" => one(a.try_unsqueeze(axis(kw, "dim"))),
+        "cumsum" if a.dtype().is_integer() => along(&a.cast(DType::I64), kw, DynTensor::try_cumsum),
+        "cumsum" => along(a, kw, DynTensor::try_cumsum),
+        "cumprod" => along(a, kw, DynTensor::try_cumprod),
+        "gather" => one(a.try_gather(axis(kw, "dim"), &x[1])),
+        "take" => one(a.try_take(&x[1])),
+        "embedding" => one(a.try_embedding(&x[1])),
+        "one_hot" => one(a.try_one_hot(axis(kw, "n") as usize)),
+        "masked_fill" => one(a.try_masked_fill(&x[1], number(&kw["value"]))),
+        "scatter" => one(a.try_scatter(axis(kw, "dim"), &x[1], &x[2])),
+        "scatter_add" => one(a.try_scatter_add(axis(kw, "dim"), &x[1], &x[2])),
+        "index_add" => one(a.try_index_add(axis(kw, "dim"), &x[1], &x[2])),
+        "argsort" => one(a.try_argsort(axis(kw, "dim"), kw["descending"] == true)),
+        "sort" => two(a.try_sort(axis(kw, "dim"), kw["descending"] == true)),
+        "topk" => two(a.try_topk(axis(kw, "k") as usize, axis(kw, "dim"), kw["largest"] == true)),
         "index_select" => one(a.try_index_select(axis(kw, "dim"), &x[1])),
         "tril" => one(a.try_tril(axis(kw, "k"))),
         "triu" => one(a.try_triu(axis(kw, "k"))),
         "cast" => one(a.try_cast(dtype(kw["to"].as_str().unwrap_or("f32")))),
-        "cross_entropy" => {
-            let reduction = match kw["reduction"].as_str() {
-                Some("sum") => Reduction::Sum,
-                Some("none") => Reduction::None,
-                _ => Reduction::Mean,
-            };
-            let label_smoothing = kw["label_smoothing"].as_f64().unwrap_or(0.0);
-            one(a.try_cross_entropy(&x[1], CrossEntropyOptions { reduction, label_smoothing, ignore_index: -100 }))
-        }
-        other => Err(format!("unknown op {other}")),
+        other => composed(other, x, kw),
     }
+}
+
+/// Ops that have a file of their own by theme.
+fn composed(op: &str, x: &[DynTensor], kw: &Value) -> Outcome {
+    elementwise::apply(op, x, kw)
+        .or_else(|| layers::apply(op, x, kw))
+        .or_else(|| losses::apply(op, x, kw))
+        .or_else(|| shapes::apply(op, x, kw))
+        .unwrap_or_else(|| Err(format!("unknown op {op}")))
 }
 
 fn spread(op: &str, x: &DynTensor, kw: &Value) -> Outcome {

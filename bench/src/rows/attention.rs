@@ -5,7 +5,7 @@ use crate::check::{self, Near};
 use crate::data::Input;
 use crate::measure::{Method, OP};
 use std::time::Instant;
-use zither::{Dim4, Expr, PadValue, Tensor, grad, realize_all};
+use zither::{AttentionOptions, Dim4, Tensor, grad, realize_all};
 
 const HEADS: usize = 8;
 const WIDTH: usize = 64;
@@ -21,8 +21,7 @@ pub fn run(bench: &Bench) -> Outcome {
 
 /// softmax(q·kᵀ/√d, where j ≤ i)·v.
 fn causal(q: &Tensor<f32, Dim4>, k: &Tensor<f32, Dim4>, v: &Tensor<f32, Dim4>) -> Tensor<f32, Dim4> {
-    let scores = q.matmul(&k.t()) * (1.0 / (WIDTH as f32).sqrt());
-    scores.mask(Expr::idx(3).le(Expr::idx(2)), PadValue::NegInf).softmax(-1).matmul(v)
+    q.scaled_dot_product_attention(k, v, AttentionOptions { causal: true, ..AttentionOptions::default() })
 }
 
 /// Result and gradients, all of them there.

@@ -5,6 +5,7 @@ mod conv;
 mod elementwise;
 mod first;
 mod limits;
+mod lookup;
 mod matmul;
 mod norm;
 mod reduce;
@@ -26,6 +27,7 @@ pub fn run(bench: &Bench) -> Outcome {
     first::run(bench)?;
     train::run(bench)?;
     attention::run(bench)?;
+    lookup::run(bench)?;
     limits::run(bench);
     Ok(())
 }

@@ -53,17 +53,22 @@ pub(super) struct Allocator<'a> {
     pub(super) sites: &'a mut Vec<Site>,
     /// The spill slots ever used.
     pub(super) spills: &'a mut u32,
+    /// The registers: sixteen of 256 bits, or thirty-two of 512.
+    pub(super) full: Width,
 }
+
+/// `first ? third : second`, bit by bit.
+const CHOOSE: u8 = 0xac;
 
 /// The line being placed.
 struct Run<'a, 'b> {
     to: &'b mut Allocator<'a>,
     states: Vec<State>,
     /// Which value a register holds.
-    held: [Id; 16],
+    held: [Id; 32],
     /// Registers that are taken for good, or by the present instruction.
-    fixed: u16,
-    locked: u16,
+    fixed: u32,
+    locked: u32,
     free_spills: Vec<u32>,
     /// Slots that are free after the present instruction, which may still read them.
     freed_spills: Vec<u32>,
@@ -85,7 +90,7 @@ impl Allocator<'_> {
                 next: NEVER,
             }));
         }
-        let mut held = [NONE; 16];
+        let mut held = [NONE; 32];
         let mut taken = 0;
         for &(id, register) in fixed {
             held[usize::from(register)] = id;
@@ -141,6 +146,7 @@ impl Run<'_, '_> {
                 let to = self.result(to, first_use);
                 self.emit(op, width, to, a, b, immediate);
             }
+            Form::Blend if self.to.full == Width::Z => self.choose(&placed.inst, next, first_use),
             Form::Blend => {
                 let (no, mask) = (self.register(args[0]), self.register(args[2]));
                 let yes = self.source(args[1], next[1]);
@@ -162,12 +168,12 @@ impl Run<'_, '_> {
             }
             Form::Index => {
                 let to = self.result(to, first_use);
-                self.to.asm.vex_gpr(op, Vector(to), super::asm::RAX);
+                self.to.asm.vector_gpr(op, Vector(to), super::asm::RAX);
             }
             Form::Store(target) => {
                 let a = self.register(args[0]);
                 let mem = self.to.places.target(self.to.asm, target, placed.copy);
-                self.to.asm.vex(op, width, a, 0, Operand::Memory(mem), immediate);
+                self.to.asm.vector(op, width, a, 0, Operand::Memory(mem), immediate);
                 self.end(args, next);
             }
             Form::Fma => self.fma(&placed.inst, next, first_use),
@@ -238,6 +244,20 @@ impl Run<'_, '_> {
         self.emit(add_to_it, inst.width, to, a, b, None);
     }
 
+    /// A blend where there is no instruction for it: bit by bit, in the mask's own register or a copy of it.
+    fn choose(&mut self, inst: &Inst, next: [u32; 3], first_use: u32) {
+        let [no, yes, mask] = inst.args;
+        let no_in = self.register(no);
+        let own = match self.states[mask as usize].register {
+            Some(r) if next[2] == NEVER && self.fixed >> r & 1 == 0 && mask != no && mask != yes => r,
+            _ => self.copy(mask, inst.width),
+        };
+        let yes_in = self.source(yes, next[1]);
+        self.end(inst.args, next);
+        let to = self.keep(inst.to, own, first_use);
+        self.emit(op::PTERNLOGD, inst.width, to, no_in, yes_in, Some(CHOOSE));
+    }
+
     fn rare(&mut self, f: LaneFn, inst: &Inst, next: [u32; 3], first_use: u32) {
         let [when, x, otherwise] = inst.args;
         let (when_in, x_in) = (self.register(when), self.register(x));
@@ -249,7 +269,11 @@ impl Run<'_, '_> {
         self.end(inst.args, next);
         let to = self.keep(inst.to, own, first_use);
         let (cold, back) = (self.to.asm.label(), self.to.asm.label());
-        self.emit(inst.op, inst.width, when_in, 0, Source::Register(when_in), None);
+        if self.to.full == Width::Z {
+            self.to.asm.any_bit(inst.width, when_in);
+        } else {
+            self.emit(inst.op, inst.width, when_in, 0, Source::Register(when_in), None);
+        }
         self.to.asm.jump_if(Condition::NotEqual, cold);
         self.to.asm.bind(back);
         self.to.sites.push(Site { cold, back, f, when: when_in, x: x_in, to });
@@ -285,7 +309,7 @@ impl Run<'_, '_> {
     fn copy(&mut self, id: Id, width: Width) -> u8 {
         let to = self.take();
         match self.states[id as usize].register {
-            Some(from) => self.to.asm.vex(op::MOVAPS, width, to, 0, Operand::Register(Vector(from)), None),
+            Some(from) => self.to.asm.vector(op::MOVAPS, width, to, 0, Operand::Register(Vector(from)), None),
             None => self.load(id, to),
         }
         // Not to be given away before it has its name.
@@ -296,7 +320,7 @@ impl Run<'_, '_> {
     fn load(&mut self, id: Id, register: u8) {
         let state = self.states[id as usize];
         let (mem, width) = (self.memory(&state), state.width);
-        self.to.asm.vex(op::MOVUPS, width, register, 0, Operand::Memory(mem), None);
+        self.to.asm.vector(op::MOVUPS, width, register, 0, Operand::Memory(mem), None);
     }
 
     fn memory(&mut self, state: &State) -> Mem {
@@ -311,7 +335,11 @@ impl Run<'_, '_> {
             Source::Register(register) => Operand::Register(Vector(register)),
             Source::Memory(state) => Operand::Memory(self.memory(&state)),
         };
-        self.to.asm.vex(op, width, reg, vvvv, rm, immediate);
+        if self.to.full == Width::Z && op.compares() {
+            self.to.asm.compare_lanes(op, width, reg, vvvv, rm, immediate);
+        } else {
+            self.to.asm.vector(op, width, reg, vvvv, rm, immediate);
+        }
     }
 
     /// Notes that the operands have been read: those that are not wanted again free their registers.
@@ -368,7 +396,8 @@ impl Run<'_, '_> {
     }
 
     fn free_register(&self) -> Option<u8> {
-        (0..16).find(|&r| self.held[usize::from(r)] == NONE && (self.fixed | self.locked) >> r & 1 == 0)
+        (0..self.to.full.registers())
+            .find(|&r| self.held[usize::from(r)] == NONE && (self.fixed | self.locked) >> r & 1 == 0)
     }
 
     /// A free register; if there is none, the value that is wanted last gives up its own.
@@ -376,7 +405,7 @@ impl Run<'_, '_> {
         if let Some(register) = self.free_register() {
             return register;
         }
-        let candidates = (0..16u8).filter(|&r| (self.fixed | self.locked) >> r & 1 == 0);
+        let candidates = (0..self.to.full.registers()).filter(|&r| (self.fixed | self.locked) >> r & 1 == 0);
         let wanted = |&r: &u8| self.states[self.held[usize::from(r)] as usize].next;
         let register = candidates.max_by_key(wanted).expect("an instruction leaves some registers alone");
         let id = self.held[usize::from(register)];
@@ -390,7 +419,7 @@ impl Run<'_, '_> {
             });
             state.spill = Some(slot);
             let mem = self.to.places.spill(slot);
-            self.to.asm.vex(op::MOVUPS_STORE, Width::Y, register, 0, Operand::Memory(mem), None);
+            self.to.asm.vector(op::MOVUPS_STORE, self.to.full, register, 0, Operand::Memory(mem), None);
         }
         register
     }

@@ -3,7 +3,7 @@
 //! Jumps and constants are named by [`Label`]s, which may be bound before or after they are used; [`Asm::finish`] puts
 //! the distances in. Every instruction is also noted as text, if a [`Listing`] is kept. Nothing here knows what the code is for.
 
-use super::listing::{Arg, Listing};
+use super::listing::{Arg, Encoded, Listing};
 use super::op::Op;
 
 /// A general register, by its number in the encoding.
@@ -38,6 +38,31 @@ pub(super) enum Width {
     X,
     /// 256 bits.
     Y,
+    /// 512 bits.
+    Z,
+}
+
+impl Width {
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Width::X => 16,
+            Width::Y => 32,
+            Width::Z => 64,
+        }
+    }
+
+    /// How many registers there are where they are so wide.
+    pub(super) fn registers(self) -> u8 {
+        if self == Width::Z { 32 } else { 16 }
+    }
+
+    /// Half as wide, or as narrow as it gets.
+    pub(super) fn half(self) -> Width {
+        match self {
+            Width::Z => Width::Y,
+            Width::X | Width::Y => Width::X,
+        }
+    }
 }
 
 /// A place in the code or among its constants.
@@ -159,11 +184,37 @@ impl Asm {
 
     // Vector instructions
 
-    /// `reg`, `rm` and `vvvv` as the instruction's own description places them; `vvvv` is 0 where it has none.
-    pub(super) fn vex(&mut self, op: Op, width: Width, reg: u8, vvvv: u8, rm: Operand, immediate: Option<u8>) {
-        if let Some(listing) = &mut self.listing {
-            listing.vector(op, width, reg, vvvv, rm, immediate);
+    /// `reg`, `rm` and `vvvv` as the instruction's own description places them; `vvvv` is 0 where it has none. In VEX, unless that
+    /// does not reach.
+    pub(super) fn vector(&mut self, op: Op, width: Width, reg: u8, vvvv: u8, rm: Operand, immediate: Option<u8>) {
+        let is_upper = |register: u8| register > 15;
+        let upper_rm = matches!(rm, Operand::Register(Vector(register)) if is_upper(register));
+        if width == Width::Z || is_upper(reg) || is_upper(vvvv) || upper_rm || op.needs_evex() {
+            debug_assert!(!op.compares(), "these give a mask");
+            self.list(Encoded::Evex, op, width, [reg, vvvv], rm, immediate);
+            self.evex(op, width, [reg, vvvv], rm, immediate);
+        } else {
+            self.list(Encoded::Vex, op, width, [reg, vvvv], rm, immediate);
+            self.vex(op, width, [reg, vvvv], rm, immediate);
         }
+    }
+
+    /// Notes a vector instruction.
+    pub(super) fn list(
+        &mut self,
+        encoded: Encoded,
+        op: Op,
+        width: Width,
+        registers: [u8; 2],
+        rm: Operand,
+        immediate: Option<u8>,
+    ) {
+        if let Some(listing) = &mut self.listing {
+            listing.vector(encoded, op, width, registers, rm, immediate);
+        }
+    }
+
+    fn vex(&mut self, op: Op, width: Width, [reg, vvvv]: [u8; 2], rm: Operand, immediate: Option<u8>) {
         let (x, b) = match rm {
             Operand::Register(r) => (0, r.0 >> 3),
             Operand::Memory(mem) => mem.high_bits(),
@@ -180,16 +231,26 @@ impl Asm {
             ]);
         }
         self.bytes.push(op.code);
+        self.operand(reg, rm, 1, immediate);
+    }
+
+    /// The bytes after the opcode; short displacements count in `unit` bytes.
+    pub(super) fn operand(&mut self, reg: u8, rm: Operand, unit: i32, immediate: Option<u8>) {
         match rm {
             Operand::Register(r) => self.bytes.push(0xc0 | (reg & 7) << 3 | r.0 & 7),
-            Operand::Memory(mem) => self.address(reg, mem, usize::from(immediate.is_some())),
+            Operand::Memory(mem) => self.address(reg, mem, unit, usize::from(immediate.is_some())),
         }
         self.bytes.extend(immediate);
     }
 
+    /// Bytes of an instruction.
+    pub(super) fn code(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+    }
+
     /// A vector instruction whose operand is a general register.
-    pub(super) fn vex_gpr(&mut self, op: Op, reg: Vector, from: Gpr) {
-        self.vex(op, Width::X, reg.0, 0, Operand::Register(Vector(from.0)), None);
+    pub(super) fn vector_gpr(&mut self, op: Op, reg: Vector, from: Gpr) {
+        self.vector(op, Width::X, reg.0, 0, Operand::Register(Vector(from.0)), None);
     }
 
     /// Clears the upper halves, as code of other people expects.
@@ -252,6 +313,12 @@ impl Asm {
     pub(super) fn lea(&mut self, to: Gpr, of: Mem) {
         self.note("lea", &[to.into(), of.into()]);
         self.with_memory(&[0x8d], true, to.0, of, 0);
+    }
+
+    /// Fetches a cache line, if it can be read.
+    pub(super) fn prefetch(&mut self, of: Mem) {
+        self.note("prefetcht0", &[of.into()]);
+        self.with_memory(&[0x0f, 0x18], false, 1, of, 0);
     }
 
     pub(super) fn add_into_memory(&mut self, to: Mem, from: Gpr) {
@@ -355,7 +422,7 @@ impl Asm {
 
     /// Notes a general instruction.
     #[inline(always)]
-    fn note(&mut self, mnemonic: &str, args: &[Arg]) {
+    pub(super) fn note(&mut self, mnemonic: &str, args: &[Arg]) {
         if let Some(listing) = &mut self.listing {
             listing.general(mnemonic, args);
         }
@@ -380,7 +447,7 @@ impl Asm {
         let (x, b) = mem.high_bits();
         self.rex(wide, reg, x, b);
         self.bytes.extend(code);
-        self.address(reg, mem, trailing);
+        self.address(reg, mem, 1, trailing);
     }
 
     fn rex(&mut self, wide: bool, reg: u8, x: u8, b: u8) {
@@ -390,8 +457,8 @@ impl Asm {
         }
     }
 
-    /// The bytes that say which address; `trailing` bytes of the instruction follow them.
-    fn address(&mut self, reg: u8, mem: Mem, trailing: usize) {
+    /// The bytes that say which address; short displacements count in `unit` bytes, and `trailing` bytes of the instruction follow.
+    fn address(&mut self, reg: u8, mem: Mem, unit: i32, trailing: usize) {
         let reg = (reg & 7) << 3;
         match mem {
             Mem::At(label, displacement) => {
@@ -399,7 +466,7 @@ impl Asm {
                 self.distance(label, displacement, trailing);
             }
             Mem::Base(base, displacement) => {
-                let (mode, short) = size_of_displacement(displacement, base);
+                let (mode, short) = size_of_displacement(displacement, base, unit);
                 self.bytes.push(mode << 6 | reg | base.0 & 7);
                 if base.0 & 7 == 4 {
                     self.bytes.push(0x24);
@@ -408,7 +475,7 @@ impl Asm {
             }
             Mem::Indexed(base, index, scale, displacement) => {
                 debug_assert!(index != RSP && scale.is_power_of_two() && scale <= 8);
-                let (mode, short) = size_of_displacement(displacement, base);
+                let (mode, short) = size_of_displacement(displacement, base, unit);
                 self.bytes.push(mode << 6 | reg | 4);
                 self.bytes.push((scale.trailing_zeros() as u8) << 6 | (index.0 & 7) << 3 | base.0 & 7);
                 self.displacement(mode, short, displacement);
@@ -432,17 +499,17 @@ impl Asm {
 }
 
 /// The mode bits for a displacement, and its one byte where that is enough. `rbp` and `r13` always need one.
-fn size_of_displacement(displacement: i32, base: Gpr) -> (u8, u8) {
-    match i8::try_from(displacement) {
-        Ok(0) if base.0 & 7 != 5 => (0, 0),
-        Ok(short) => (1, short as u8),
-        Err(_) => (2, 0),
+fn size_of_displacement(displacement: i32, base: Gpr, unit: i32) -> (u8, u8) {
+    match i8::try_from(displacement / unit) {
+        Ok(0) if displacement == 0 && base.0 & 7 != 5 => (0, 0),
+        Ok(short) if displacement % unit == 0 => (1, short as u8),
+        _ => (2, 0),
     }
 }
 
 impl Mem {
     /// The fourth bits of the index and of the base.
-    fn high_bits(self) -> (u8, u8) {
+    pub(super) fn high_bits(self) -> (u8, u8) {
         match self {
             Mem::Base(base, _) => (0, base.0 >> 3),
             Mem::Indexed(base, index, ..) => (index.0 >> 3, base.0 >> 3),

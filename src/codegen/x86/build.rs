@@ -21,6 +21,8 @@ pub(super) struct Spec {
     /// How results lie along the row; folds write them side by side.
     pub(super) output: Step,
     pub(super) kind: Kind,
+    /// The registers: 256 bits or, for maps, 512.
+    pub(super) full: Width,
 }
 
 /// How an operand is read.
@@ -31,6 +33,8 @@ pub(super) struct Read {
     pub(super) step: Step,
     /// It is another element at every step of a fold across.
     pub(super) stepped: bool,
+    /// So many bytes ahead lie elements to be fetched into the cache; 0 where there are none.
+    pub(super) ahead: i32,
 }
 
 /// What becomes of the values.
@@ -74,8 +78,8 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let needed = needed(spec);
     let used = || spec.words.iter().zip(&needed).filter(|(_, needed)| **needed).map(|(word, _)| *word);
     let wide = |lane: Lane| matches!(lane, Lane::I64 | Lane::F64);
-    let lanes = if used().any(|(_, lane)| wide(lane)) { 4 } else { 8 };
-    let mut select = Select::new(lanes);
+    let lanes = spec.full.bytes() / if used().any(|(_, lane)| wide(lane)) { 8 } else { 4 };
+    let mut select = Select::new(spec.full, lanes);
     let mut names = vec![NONE; spec.words.len()];
     let mut used_operands = vec![false; spec.operands.len()];
     for (at, &(word, lane)) in spec.words.iter().enumerate() {
@@ -97,9 +101,9 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let result = names[spec.result.id as usize];
 
     let mut operands = spec.operands.clone();
-    let dense = |dtype| Read { dtype, step: Step::Dense, stepped: false };
+    let dense = |dtype| Read { dtype, step: Step::Dense, stepped: false, ahead: 0 };
     let output = operands.len() as u16;
-    operands.push(Read { dtype: spec.stored, step: spec.output, stepped: false });
+    operands.push(Read { dtype: spec.stored, step: spec.output, stepped: false, ahead: 0 });
     let mut accumulator = NONE;
     select.pieces.fold = select.pieces.body.len();
     match spec.kind {
@@ -134,8 +138,11 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
             select.write(output, dtype, Step::Dense, accumulator);
         }
     }
+    if select.too_wide {
+        return None;
+    }
     let mut pieces = select.pieces;
-    keep_invariants(&mut pieces);
+    keep_invariants(&mut pieces, spec.full);
     let scalar = |(word, lane)| if let Word::Scalar(slot) = word { Some((slot, lane)) } else { None };
     let scalars = used().filter_map(scalar).collect();
     Some(Built { pieces, lanes, used: used_operands, operands, accumulator, scalars })
@@ -163,7 +170,7 @@ fn needed(spec: &Spec) -> Vec<bool> {
 }
 
 /// Gives a slot of the frame to every value that the preamble makes and other pieces read.
-fn keep_invariants(pieces: &mut Pieces) {
+fn keep_invariants(pieces: &mut Pieces, full: Width) {
     let readers = pieces.body.iter().chain(&pieces.tail).chain(&pieces.after).chain(&pieces.finish);
     for id in readers.flat_map(|inst| inst.args).filter(|&id| id != NONE) {
         let value = &mut pieces.values[id as usize];
@@ -179,7 +186,7 @@ fn keep_invariants(pieces: &mut Pieces) {
             && let Home::Slot(slot) = pieces.values[inst.to as usize].home
         {
             let (form, args) = (Form::Store(Target::Slot(slot)), [inst.to, NONE, NONE]);
-            preamble.push(Inst { form, op: op::MOVUPS_STORE, width: Width::Y, to: NONE, args, immediate: None });
+            preamble.push(Inst { form, op: op::MOVUPS_STORE, width: full, to: NONE, args, immediate: None });
         }
     }
     pieces.preamble = preamble;

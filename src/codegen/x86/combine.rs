@@ -116,7 +116,7 @@ impl Select {
         let mut value = vectors[0];
         // What is above the lanes that still count may be anything.
         if width == Width::Y {
-            let upper = self.extract(op::EXTRACTI128, Width::Y, value, 1);
+            let upper = self.extract(op::EXTRACTI128, Width::Y, value, Some(1));
             value = self.combined(combine, value, upper);
         }
         let swap_halves = self.rm_with(op::PSHUFD, Width::X, value, 0b0100_1110);

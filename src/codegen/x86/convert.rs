@@ -47,9 +47,9 @@ impl Select {
                 let ones = self.ones();
                 self.commutative(op::PXOR, width, x, ones)
             }
-            Unary::SignExtend => self.rm(op::PMOVSXDQ, Width::Y, x),
+            Unary::SignExtend => self.rm(op::PMOVSXDQ, self.full, x),
             Unary::ZeroExtend => {
-                let to = self.rm(op::PMOVZXDQ, Width::Y, x);
+                let to = self.rm(op::PMOVZXDQ, self.full, x);
                 self.mark_small(to);
                 to
             }
@@ -61,46 +61,46 @@ impl Select {
             Unary::ToF32 if wide => self.i64_to_f32(x, true),
             Unary::ToF32 => self.rm(op::CVTDQ2PS, of_32, x),
             Unary::ToF64 if wide => self.i64_to_f64(x, true),
-            Unary::ToF64 => self.rm(op::CVTDQ2PD, Width::Y, x),
+            Unary::ToF64 => self.rm(op::CVTDQ2PD, self.full, x),
             Unary::UnsignedToF32 if wide => self.i64_to_f32(x, false),
             Unary::UnsignedToF32 => self.u32_to_f32(x),
             Unary::UnsignedToF64 if wide => self.i64_to_f64(x, false),
             Unary::UnsignedToF64 => {
                 // As the low bits of 2^52, less 2^52.
-                let extended = self.rm(op::PMOVZXDQ, Width::Y, x);
+                let extended = self.rm(op::PMOVZXDQ, self.full, x);
                 let magic = self.constant_64(0x4330_0000_0000_0000);
-                let sum = self.commutative(op::POR, Width::Y, extended, magic);
-                self.rvm(op::SUBPD, Width::Y, sum, magic)
+                let sum = self.commutative(op::POR, self.full, extended, magic);
+                self.rvm(op::SUBPD, self.full, sum, magic)
             }
             Unary::ToI32 if wide => {
                 let finite = self.nan_to_zero(x);
                 let most = self.constant_64(2_147_483_647f64.to_bits());
-                let below = self.rvm(op::MINPD, Width::Y, finite, most);
-                let to = self.rm(op::CVTTPD2DQ, Width::Y, below);
-                self.pieces.values[to as usize].width = Width::X;
+                let below = self.rvm(op::MINPD, self.full, finite, most);
+                let to = self.rm(op::CVTTPD2DQ, self.full, below);
+                self.pieces.values[to as usize].width = self.full.half();
                 to
             }
             Unary::ToI32 => self.f32_to_i32(x),
             Unary::ToU32 if wide => {
                 let zero = self.zero();
-                let above = self.rvm(op::MAXPD, Width::Y, x, zero); // NaN becomes 0
+                let above = self.rvm(op::MAXPD, self.full, x, zero); // NaN becomes 0
                 let most = self.constant_64(4_294_967_295f64.to_bits());
-                let within = self.rvm(op::MINPD, Width::Y, above, most);
-                let whole = self.rm_with(op::ROUNDPD, Width::Y, within, TOWARDS_ZERO);
+                let within = self.rvm(op::MINPD, self.full, above, most);
+                let whole = self.rm_with(op::ROUNDPD, self.full, within, TOWARDS_ZERO);
                 let magic = self.constant_64(0x4330_0000_0000_0000);
-                let sum = self.commutative(op::ADDPD, Width::Y, whole, magic);
+                let sum = self.commutative(op::ADDPD, self.full, whole, magic);
                 self.low_halves(sum)
             }
             Unary::ToU32 => self.f32_to_u32(x),
             Unary::ToI64 | Unary::ToU64 => {
-                let x = if wide { x } else { self.rm(op::CVTPS2PD, Width::Y, x) };
+                let x = if wide { x } else { self.rm(op::CVTPS2PD, self.full, x) };
                 if word == Unary::ToI64 { self.f64_to_i64(x) } else { self.f64_to_u64(x) }
             }
-            Unary::Widen => self.rm(op::CVTPS2PD, Width::Y, x),
+            Unary::Widen => self.rm(op::CVTPS2PD, self.full, x),
             Unary::Narrow => self.narrow(x),
             Unary::RoundF16 => {
                 let x = if wide { self.rounded_to_odd(x) } else { x };
-                let half = self.extract(op::CVTPS2PH, of_32, x, 0);
+                let half = self.extract(op::CVTPS2PH, of_32, x, Some(0));
                 self.rm(op::CVTPH2PS, of_32, half)
             }
             Unary::RoundBF16 => {
@@ -137,15 +137,15 @@ impl Select {
     }
 
     fn narrow(&mut self, x: Id) -> Id {
-        let to = self.rm(op::CVTPD2PS, Width::Y, x);
-        self.pieces.values[to as usize].width = Width::X;
+        let to = self.rm(op::CVTPD2PS, self.full, x);
+        self.pieces.values[to as usize].width = self.full.half();
         to
     }
 
     /// `x`, or 0 where it is NaN.
     fn nan_to_zero(&mut self, x: Id) -> Id {
-        let number = self.rvm_with(op::CMPPD, Width::Y, x, x, ORDERED);
-        self.commutative(op::ANDPS, Width::Y, x, number)
+        let number = self.rvm_with(op::CMPPD, self.full, x, x, ORDERED);
+        self.commutative(op::ANDPS, self.full, x, number)
     }
 
     /// The machine gives `MIN` for all it cannot convert.
@@ -190,42 +190,45 @@ impl Select {
 
     /// Both halves as the low bits of large powers of two; taking those away is exact, and only the last sum rounds.
     fn i64_to_f64(&mut self, x: Id, signed: bool) -> Id {
+        if self.is_wide() {
+            return self.rm(if signed { op::CVTQQ2PD } else { op::CVTUQQ2PD }, self.full, x);
+        }
         let (high_magic, all_magic) = if signed {
             (0x4530_0000_8000_0000, 0x4530_0000_8010_0000) // 2^84 + 2^63, and 2^52 more
         } else {
             (0x4530_0000_0000_0000, 0x4530_0000_0010_0000) // 2^84, and 2^52 more
         };
         let low_magic = self.constant_64(0x4330_0000_0000_0000); // 2^52
-        let low = self.rvm_with(op::PBLENDD, Width::Y, x, low_magic, 0b1010_1010);
-        let high = self.shift(op::PSRLQ, Width::Y, x, 32);
+        let low = self.rvm_with(op::PBLENDD, self.full, x, low_magic, 0b1010_1010);
+        let high = self.shift(op::PSRLQ, self.full, x, 32);
         let high_magic = self.constant_64(high_magic);
-        let high = self.commutative(op::PXOR, Width::Y, high, high_magic);
+        let high = self.commutative(op::PXOR, self.full, high, high_magic);
         let all_magic = self.constant_64(all_magic);
-        let high = self.rvm(op::SUBPD, Width::Y, high, all_magic);
-        self.commutative(op::ADDPD, Width::Y, high, low)
+        let high = self.rvm(op::SUBPD, self.full, high, all_magic);
+        self.commutative(op::ADDPD, self.full, high, low)
     }
 
     /// By way of `f64`, from 2^53 on with the low 11 bits gathered into one, so that only the last step rounds.
     fn i64_to_f32(&mut self, x: Id, signed: bool) -> Id {
         let low_bits = self.constant_64(0x7ff);
         let zero = self.zero();
-        let low = self.commutative(op::PAND, Width::Y, x, low_bits);
-        let exact = self.commutative(op::PCMPEQQ, Width::Y, low, zero);
+        let low = self.commutative(op::PAND, self.full, x, low_bits);
+        let exact = self.commutative(op::PCMPEQQ, self.full, low, zero);
         let sticky = self.constant_64(0x800);
-        let sticky = self.rvm(op::PANDN, Width::Y, exact, sticky);
-        let cut = self.rvm(op::PANDN, Width::Y, low_bits, x);
-        let gathered = self.commutative(op::POR, Width::Y, cut, sticky);
+        let sticky = self.rvm(op::PANDN, self.full, exact, sticky);
+        let cut = self.rvm(op::PANDN, self.full, low_bits, x);
+        let gathered = self.commutative(op::POR, self.full, cut, sticky);
         let small = if signed {
             // x + 2^53 fits 54 bits where it is small.
             let shift = self.constant_64(1 << 53);
-            let moved = self.commutative(op::PADDQ, Width::Y, x, shift);
-            let top = self.shift(op::PSRLQ, Width::Y, moved, 54);
-            self.commutative(op::PCMPEQQ, Width::Y, top, zero)
+            let moved = self.commutative(op::PADDQ, self.full, x, shift);
+            let top = self.shift(op::PSRLQ, self.full, moved, 54);
+            self.commutative(op::PCMPEQQ, self.full, top, zero)
         } else {
-            let top = self.shift(op::PSRLQ, Width::Y, x, 53);
-            self.commutative(op::PCMPEQQ, Width::Y, top, zero)
+            let top = self.shift(op::PSRLQ, self.full, x, 53);
+            self.commutative(op::PCMPEQQ, self.full, top, zero)
         };
-        let chosen = self.blend(true, Width::Y, small, x, gathered);
+        let chosen = self.blend(true, self.full, small, x, gathered);
         let double = self.i64_to_f64(chosen, signed);
         self.narrow(double)
     }
@@ -233,57 +236,57 @@ impl Select {
     /// The whole part of a magnitude below 2^64: the mantissa, shifted to where the exponent says. Shifts by counts out of
     /// range give 0, so one shift to each side serves all.
     fn whole_part(&mut self, magnitude: Id) -> Id {
-        let exponent = self.shift(op::PSRLQ, Width::Y, magnitude, 52);
+        let exponent = self.shift(op::PSRLQ, self.full, magnitude, 52);
         let bias = self.constant_64(1075);
-        let up = self.rvm(op::PSUBQ, Width::Y, exponent, bias);
-        let down = self.rvm(op::PSUBQ, Width::Y, bias, exponent);
+        let up = self.rvm(op::PSUBQ, self.full, exponent, bias);
+        let down = self.rvm(op::PSUBQ, self.full, bias, exponent);
         let fraction = self.constant_64((1 << 52) - 1);
-        let mantissa = self.commutative(op::PAND, Width::Y, magnitude, fraction);
+        let mantissa = self.commutative(op::PAND, self.full, magnitude, fraction);
         // The leading one; a denormal does not have it, and is shifted away all the same.
         let leading = self.constant_64(1 << 52);
-        let mantissa = self.commutative(op::POR, Width::Y, mantissa, leading);
-        let large = self.rvm(op::PSLLVQ, Width::Y, mantissa, up);
-        let small = self.rvm(op::PSRLVQ, Width::Y, mantissa, down);
-        self.commutative(op::POR, Width::Y, large, small)
+        let mantissa = self.commutative(op::POR, self.full, mantissa, leading);
+        let large = self.rvm(op::PSLLVQ, self.full, mantissa, up);
+        let small = self.rvm(op::PSRLVQ, self.full, mantissa, down);
+        self.commutative(op::POR, self.full, large, small)
     }
 
     fn f64_to_i64(&mut self, x: Id) -> Id {
-        let magnitude = self.magnitude(true, Width::Y, x);
+        let magnitude = self.magnitude(true, self.full, x);
         let whole = self.whole_part(magnitude);
         let sign = self.negative(x);
-        let flipped = self.commutative(op::PXOR, Width::Y, whole, sign);
-        let signed = self.rvm(op::PSUBQ, Width::Y, flipped, sign);
+        let flipped = self.commutative(op::PXOR, self.full, whole, sign);
+        let signed = self.rvm(op::PSUBQ, self.full, flipped, sign);
         let limit = 2f64.powi(63);
         let (high, low) = (self.constant_64(limit.to_bits()), self.constant_64((-limit).to_bits()));
-        let above = self.rvm_with(op::CMPPD, Width::Y, x, high, GREATER_OR_EQUAL);
-        let below = self.rvm_with(op::CMPPD, Width::Y, x, low, LESS);
+        let above = self.rvm_with(op::CMPPD, self.full, x, high, GREATER_OR_EQUAL);
+        let below = self.rvm_with(op::CMPPD, self.full, x, low, LESS);
         let (most, least) = (self.constant_64(i64::MAX as u64), self.constant_64(i64::MIN as u64));
-        let signed = self.blend(true, Width::Y, above, most, signed);
-        let signed = self.blend(true, Width::Y, below, least, signed);
-        let number = self.rvm_with(op::CMPPD, Width::Y, x, x, ORDERED);
-        self.commutative(op::PAND, Width::Y, signed, number)
+        let signed = self.blend(true, self.full, above, most, signed);
+        let signed = self.blend(true, self.full, below, least, signed);
+        let number = self.rvm_with(op::CMPPD, self.full, x, x, ORDERED);
+        self.commutative(op::PAND, self.full, signed, number)
     }
 
     fn f64_to_u64(&mut self, x: Id) -> Id {
         let zero = self.zero();
-        let positive = self.rvm(op::MAXPD, Width::Y, x, zero); // NaN becomes 0
+        let positive = self.rvm(op::MAXPD, self.full, x, zero); // NaN becomes 0
         let whole = self.whole_part(positive);
         let limit = self.constant_64(18_446_744_073_709_551_616f64.to_bits());
-        let beyond = self.rvm_with(op::CMPPD, Width::Y, positive, limit, GREATER_OR_EQUAL);
-        self.commutative(op::POR, Width::Y, whole, beyond)
+        let beyond = self.rvm_with(op::CMPPD, self.full, positive, limit, GREATER_OR_EQUAL);
+        self.commutative(op::POR, self.full, whole, beyond)
     }
 
     /// The `f32` next to an `f64`, odd unless the conversion is exact: it can be rounded once more.
     fn rounded_to_odd(&mut self, x: Id) -> Id {
         let near = self.narrow(x);
-        let back = self.rm(op::CVTPS2PD, Width::Y, near);
-        let (size, back_size) = (self.magnitude(true, Width::Y, x), self.magnitude(true, Width::Y, back));
-        let away = self.rvm_with(op::CMPPD, Width::Y, back_size, size, GREATER);
-        let inexact = self.rvm_with(op::CMPPD, Width::Y, back, x, ORDERED_AND_NOT_EQUAL);
+        let back = self.rm(op::CVTPS2PD, self.full, near);
+        let (size, back_size) = (self.magnitude(true, self.full, x), self.magnitude(true, self.full, back));
+        let away = self.rvm_with(op::CMPPD, self.full, back_size, size, GREATER);
+        let inexact = self.rvm_with(op::CMPPD, self.full, back, x, ORDERED_AND_NOT_EQUAL);
         let (away, inexact) = (self.low_halves(away), self.low_halves(inexact));
-        let towards_zero = self.commutative(op::PADDD, Width::X, near, away);
-        let odd = self.shift(op::PSRLD, Width::X, inexact, 31);
-        self.commutative(op::POR, Width::X, towards_zero, odd)
+        let towards_zero = self.commutative(op::PADDD, self.full.half(), near, away);
+        let odd = self.shift(op::PSRLD, self.full.half(), inexact, 31);
+        self.commutative(op::POR, self.full.half(), towards_zero, odd)
     }
 
     /// The bf16 nearest to an `f32`, ties to even, in the low half of each lane.

@@ -28,6 +28,24 @@ impl Step {
     }
 }
 
+/// The narrowest register with room for so many bytes.
+pub(super) fn width_of(bytes: usize) -> Width {
+    match bytes {
+        0..=16 => Width::X,
+        17..=32 => Width::Y,
+        _ => Width::Z,
+    }
+}
+
+/// The store of so many bytes at the low end of a register.
+fn store_of(bytes: usize) -> Op {
+    match bytes {
+        0..=4 => op::MOVD_STORE,
+        5..=8 => op::MOVQ_STORE,
+        _ => op::MOVUPS_STORE,
+    }
+}
+
 impl Select {
     fn element(&mut self, operand: u16, lane: usize, width: Width, invariant: bool) -> Id {
         self.at_home(Home::Element { operand, lane: lane as u8 }, width, invariant)
@@ -40,12 +58,12 @@ impl Select {
         let narrow = self.width(Lane::I32);
         let elements = match (step, dtype.size()) {
             (Step::Dense, 4 | 8) => return self.element(operand, 0, width, false),
-            (Step::Dense, _) => self.element(operand, 0, Width::X, false),
+            (Step::Dense, size) => self.element(operand, 0, width_of(self.lanes * size), false),
             (Step::Uniform, size) => {
                 let element = self.element(operand, 0, Width::X, !stepped);
                 match size {
-                    1 => self.rm(op::PBROADCASTB, Width::X, element),
-                    2 => self.rm(op::PBROADCASTW, Width::X, element),
+                    1 => self.rm(op::PBROADCASTB, width_of(self.lanes), element),
+                    2 => self.rm(op::PBROADCASTW, width_of(2 * self.lanes), element),
                     4 => return self.rm(op::BROADCASTSS, width, element),
                     _ => return self.rm(op::BROADCASTSD, width, element),
                 }
@@ -78,6 +96,8 @@ impl Select {
 
     /// Elements that do not lie side by side, read one by one; those of one or two bytes to the low end of the register.
     fn collect(&mut self, operand: u16, size: usize) -> Id {
+        // Registers of more than two halves would take more than it saves.
+        self.too_wide |= self.is_wide();
         let insert: Op = match size {
             1 => op::PINSRB,
             2 => op::PINSRW,
@@ -111,7 +131,6 @@ impl Select {
     /// Writes a vector of lanes as elements of a dtype.
     pub(super) fn write(&mut self, operand: u16, dtype: DType, step: Step, value: Id) {
         let width = self.width(Lane::of(dtype));
-        let eight = self.lanes == 8;
         let target = Target::Operand { operand, lane: 0 };
         if dtype == DType::F16 && step == Step::Dense {
             return self.store(target, op::CVTPS2PH, width, value, Some(0));
@@ -122,14 +141,14 @@ impl Select {
             }
             DType::F16 | DType::BF16 | DType::I16 | DType::U16 => {
                 let words = match dtype {
-                    DType::F16 => self.extract(op::CVTPS2PH, width, value, 0),
+                    DType::F16 => self.extract(op::CVTPS2PH, width, value, Some(0)),
                     DType::BF16 => {
                         let halves = self.rounded_to_bf16(value);
                         self.pack_words(halves)
                     }
                     _ => self.pack_words(value),
                 };
-                (words, if eight { op::MOVUPS_STORE } else { op::MOVQ_STORE }, Width::X)
+                (words, store_of(2 * self.lanes), width_of(2 * self.lanes))
             }
             DType::I8 | DType::U8 | DType::Bool => {
                 let bytes = match dtype {
@@ -139,7 +158,7 @@ impl Select {
                     }
                     _ => value,
                 };
-                (self.pack_bytes(bytes), if eight { op::MOVQ_STORE } else { op::MOVD_STORE }, Width::X)
+                (self.pack_bytes(bytes), store_of(self.lanes), width_of(self.lanes))
             }
         };
         match step {
@@ -150,6 +169,7 @@ impl Select {
 
     /// Writes elements one by one to where they belong; those of one or two bytes are at the low end of the register.
     fn spread(&mut self, operand: u16, size: usize, elements: Id) {
+        self.too_wide |= self.is_wide();
         let op = match size {
             1 => op::PEXTRB,
             2 => op::PEXTRW,
@@ -160,7 +180,7 @@ impl Select {
         let mut half = elements;
         for lane in 0..self.lanes {
             if lane == per_half {
-                half = self.extract(op::EXTRACTI128, Width::Y, elements, 1);
+                half = self.extract(op::EXTRACTI128, Width::Y, elements, Some(1));
             }
             let target = Target::Operand { operand, lane: lane as u8 };
             self.store(target, op, Width::X, half, Some((lane % per_half) as u8));
@@ -175,6 +195,9 @@ impl Select {
 
     /// The low two bytes of each 32-bit lane, side by side at the low end.
     fn pack_words(&mut self, x: Id) -> Id {
+        if self.is_wide() {
+            return self.extract(op::PMOVDW, self.width(Lane::I32), x, None);
+        }
         let pattern = u64::from_le_bytes([0, 1, 4, 5, 8, 9, 12, 13]);
         let pattern = self.constant([pattern, u64::MAX, pattern, u64::MAX]);
         let packed = self.rvm(op::PSHUFB, self.width(Lane::I32), x, pattern);
@@ -183,6 +206,9 @@ impl Select {
 
     /// The low byte of each 32-bit lane, side by side at the low end.
     fn pack_bytes(&mut self, x: Id) -> Id {
+        if self.is_wide() {
+            return self.extract(op::PMOVDB, self.width(Lane::I32), x, None);
+        }
         let pattern = u64::from_le_bytes([0, 4, 8, 12, 255, 255, 255, 255]);
         let pattern = self.constant([pattern, u64::MAX, pattern, u64::MAX]);
         let packed = self.rvm(op::PSHUFB, self.width(Lane::I32), x, pattern);
@@ -197,11 +223,11 @@ impl Select {
     /// The position of each element: that of the row's first, and its number in the row.
     pub(super) fn position(&mut self) -> Id {
         let first = self.at_home(Home::Position, Width::X, true);
-        let first = self.rm(op::BROADCASTSD, Width::Y, first);
+        let first = self.rm(op::BROADCASTSD, self.full, first);
         let number = self.index();
-        let number = self.rm(op::PBROADCASTQ, Width::Y, number);
-        let sum = self.commutative(op::PADDQ, Width::Y, number, first);
-        let lanes = self.at_home(Home::LaneNumbers, Width::Y, false);
-        self.commutative(op::PADDQ, Width::Y, sum, lanes)
+        let number = self.rm(op::PBROADCASTQ, self.full, number);
+        let sum = self.commutative(op::PADDQ, self.full, number, first);
+        let lanes = self.at_home(Home::LaneNumbers, self.full, false);
+        self.commutative(op::PADDQ, self.full, sum, lanes)
     }
 }

@@ -1,5 +1,6 @@
 //! Programs with a fold, in either [`Order`]: kernels make leaves, which are then combined as everywhere.
 
+use super::asm::Width;
 use super::build::{Kind, Read, Spec};
 use super::cache;
 use super::call::Call;
@@ -85,6 +86,7 @@ impl Fold {
             operands,
             output: Step::Dense,
             kind,
+            full: Width::Y,
         };
         let stages = Stages::new(&written, &staged, walked)?;
         let (walk, kernels) = match split.order {

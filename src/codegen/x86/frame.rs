@@ -34,6 +34,8 @@ const KEPT: [Gpr; 6] = [RBX, RBP, R12, R13, R14, R15];
 
 /// Where everything is.
 pub(super) struct Frame {
+    /// The bytes of a register.
+    vector: usize,
     lanes: usize,
     operands: Vec<Read>,
     /// The first pointer of each operand, and how many there are in all.
@@ -47,10 +49,10 @@ pub(super) struct Frame {
     own_operand: Option<u16>,
     accumulators: usize,
     scalars: usize,
-    /// For tails: 32 bytes for each pointer.
+    /// For tails: a vector for each pointer.
     bounce: usize,
     slots: usize,
-    /// For the seldom call: 16 registers.
+    /// For the seldom call: all registers.
     pub(super) save: usize,
     spills: usize,
     pub(super) constants: Label,
@@ -88,11 +90,13 @@ impl Frame {
         let accumulators = (scalars + 8 * scalar_count).next_multiple_of(64);
         let accumulator_bytes = own_operand.map_or(0, |at| ACCUMULATORS * built.operands[usize::from(at)].dtype.size());
         let bounce = accumulators + accumulator_bytes;
-        let slots = bounce + 32 * pointers;
-        let save = slots + 32 * built.pieces.slots as usize;
+        let vector = spec.full.bytes();
+        let slots = bounce + vector * pointers;
+        let save = slots + vector * built.pieces.slots as usize;
         let calls = built.pieces.body.iter().any(|inst| matches!(inst.form, Form::Rare(_)));
-        let spills = save + if calls { 16 * 32 } else { 0 };
+        let spills = save + if calls { usize::from(spec.full.registers()) * vector } else { 0 };
         Frame {
+            vector,
             lanes: built.lanes,
             operands: built.operands.clone(),
             first,
@@ -114,7 +118,7 @@ impl Frame {
 
     /// The bytes of the frame, given how many spill slots there are.
     pub(super) fn bytes(&self, spills: u32) -> usize {
-        self.spills + 32 * spills as usize
+        self.spills + self.vector * spills as usize
     }
 
     /// Where the bits of a scalar are.
@@ -211,7 +215,7 @@ impl Frame {
 
     /// Where the elements of a tail are put.
     pub(super) fn bounce(&self, pointer: usize) -> Mem {
-        Mem::Base(RDI, (self.bounce + 32 * pointer) as i32)
+        Mem::Base(RDI, (self.bounce + self.vector * pointer) as i32)
     }
 
     /// The address of an operand's element for a lane of the present vector, in its own memory.
@@ -237,8 +241,8 @@ impl Places for Frame {
     fn home(&mut self, asm: &mut Asm, home: Home, copy: u8) -> Mem {
         match home {
             Home::None => unreachable!("a value without a home is in a register or spilled"),
-            Home::Constant(at) => Mem::At(self.constants, 32 * at as i32),
-            Home::Slot(at) => Mem::Base(RDI, (self.slots + 32 * at as usize) as i32),
+            Home::Constant(at) => Mem::At(self.constants, (self.vector * at as usize) as i32),
+            Home::Slot(at) => Mem::Base(RDI, (self.slots + self.vector * at as usize) as i32),
             Home::Element { operand, lane } => {
                 let read = self.read(operand);
                 if self.tail && read.step != Step::Uniform && !self.is_own(operand) {
@@ -248,7 +252,7 @@ impl Places for Frame {
                     self.element(asm, operand, usize::from(lane), copy)
                 }
             }
-            Home::LaneNumbers => Mem::At(self.lane_numbers, 32 * i32::from(copy)),
+            Home::LaneNumbers => Mem::At(self.lane_numbers, (8 * self.lanes * usize::from(copy)) as i32),
             Home::Scalar(slot) => Mem::Base(RDI, self.scalar(slot) as i32),
             Home::Position => Mem::Base(RDI, POSITION as i32),
             Home::Tail32 => Mem::Base(RDI, TAIL_32),
@@ -270,6 +274,6 @@ impl Places for Frame {
     }
 
     fn spill(&self, slot: u32) -> Mem {
-        Mem::Base(RDI, (self.spills + 32 * slot as usize) as i32)
+        Mem::Base(RDI, (self.spills + self.vector * slot as usize) as i32)
     }
 }

@@ -8,13 +8,14 @@
 //!     for the elements that are left: body, on copies of them      (the tail)
 //!     finish
 //! ```
-//! Two copies, one instruction of each in turn, keep the machine busy where one would wait for its own results. A tail's
+//! Two copies, one instruction of each in turn, keep the machine busy where one would wait for its own results; registers of 512 bits
+//! have room for four. A tail's
 //! elements are copied to the frame and its results from there, so that nothing beyond a row is ever touched.
 
 use super::allocate::{Allocator, Places, Site};
 use super::asm::*;
-use super::build::{Built, Kind, Spec, build};
-use super::elements::Step;
+use super::build::{Built, Kind, Read, Spec, build};
+use super::elements::{Step, width_of};
 use super::frame::{Frame, LENGTH, POSITION, POSITION_STEP, ROWS, TAIL_32, TAIL_64};
 use super::inst::{Home, Id, Inst, NONE, Value};
 use super::line::{Line, Uses};
@@ -45,9 +46,17 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// Writes the kernel, or gives `None` where there are no instructions for it or no memory for code.
+    /// Writes the kernel, in narrower registers where the spec's do not serve, or gives `None` where there are no instructions for it or no memory for code.
     pub(super) fn new(spec: Arc<Spec>) -> Option<Kernel> {
-        let built = build(&spec)?;
+        let (spec, built) = match build(&spec) {
+            Some(built) => (spec, built),
+            None if spec.full == Width::Z => {
+                let narrow = Spec { full: Width::Y, ..(*spec).clone() };
+                let built = build(&narrow)?;
+                (Arc::new(narrow), built)
+            }
+            None => return None,
+        };
         let mut writer = Writer::new(&spec, &built, Asm::default());
         writer.kernel();
         #[cfg(test)]
@@ -85,10 +94,15 @@ impl Kernel {
         format!("; {kind}\n{}", writer.asm.text())
     }
 
+    /// The bytes of its registers: what is stored past the caches is aligned to them.
+    pub(super) fn vector_bytes(&self) -> i64 {
+        self.spec.full.bytes() as i64
+    }
+
     /// Runs the kernel.
     ///
     /// # Safety
-    /// The machine has AVX2, FMA and F16C. `frame` is aligned to 8 bytes and has room for [`Kernel::frame_bytes`]; its length, rows, pointers and
+    /// The machine has the instructions of such registers. `frame` is aligned to 8 bytes and has room for [`Kernel::frame_bytes`]; its length, rows, pointers and
     /// steps are set such that every element of every row can be read, or written.
     pub(super) unsafe fn run(&self, frame: *mut u8) {
         // SAFETY: the pages begin with a function of this type, which keeps to its frame and the elements told there.
@@ -99,8 +113,11 @@ impl Kernel {
     }
 }
 
-/// The most values without a home with which two copies of a body still have registers enough.
-const MANY_VALUES: usize = 20;
+/// The bytes that are fetched at once.
+const CACHE_LINE: usize = 64;
+
+/// By how many the values without a home may outnumber the registers, so that two copies of a body still pay.
+const MANY_VALUES: usize = 4;
 
 /// A kernel being written.
 struct Writer<'s> {
@@ -135,7 +152,7 @@ impl<'s> Writer<'s> {
             self.asm.pop(register);
         }
         self.asm.ret();
-        rare::write(&mut self.asm, &self.sites, self.frame.save, self.built.lanes);
+        rare::write(&mut self.asm, &self.sites, self.frame.save, self.spec.full, self.built.lanes);
     }
 
     /// One row.
@@ -167,7 +184,7 @@ impl<'s> Writer<'s> {
                 }
                 let mut line = Line::new(&pieces.values, 1, NONE);
                 line.add(&pieces.body, 0..1);
-                self.vectors(lanes, &line, &[], copies == 1);
+                self.vectors(lanes, &line, &[], copies != 2);
                 self.tail(&line);
             }
             Kind::Along { .. } => self.along(),
@@ -189,9 +206,19 @@ impl<'s> Writer<'s> {
 
     /// How many copies of the body take turns.
     fn copies(&self) -> usize {
-        let mut line = Line::new(&self.built.pieces.values, 2, NONE);
-        line.add(&self.built.pieces.body, 0..2);
-        if Uses::of(&line).pressure <= MANY_VALUES { 2 } else { 1 }
+        let registers = usize::from(self.spec.full.registers());
+        let values = |copies: usize| {
+            let mut line = Line::new(&self.built.pieces.values, copies, NONE);
+            line.add(&self.built.pieces.body, 0..copies);
+            Uses::of(&line).pressure
+        };
+        if self.spec.full == Width::Z && values(4) <= registers {
+            4
+        } else if values(2) <= registers + MANY_VALUES {
+            2
+        } else {
+            1
+        }
     }
 
     /// A row that becomes one value.
@@ -212,12 +239,12 @@ impl<'s> Writer<'s> {
         self.asm.jump_if(Condition::Below, done);
         for (k, &(_, register)) in fixed.iter().enumerate() {
             let mem = Operand::Memory(self.frame.accumulator(k));
-            self.asm.vex(op::MOVUPS, width, register, 0, mem, None);
+            self.asm.vector(op::MOVUPS, width, register, 0, mem, None);
         }
         self.vectors(ACCUMULATORS, &line, &fixed, true);
         for (k, &(_, register)) in fixed.iter().enumerate() {
             let mem = Operand::Memory(self.frame.accumulator(k));
-            self.asm.vex(op::MOVUPS_STORE, width, register, 0, mem, None);
+            self.asm.vector(op::MOVUPS_STORE, width, register, 0, mem, None);
         }
         self.asm.bind(done);
 
@@ -239,13 +266,16 @@ impl<'s> Writer<'s> {
     }
 
     fn write(&mut self, line: &Line, fixed: &[(Id, u8)]) {
+        let full = self.spec.full;
         let Writer { asm, frame, sites, spills, .. } = self;
-        Allocator { asm, places: frame, sites, spills }.write(line, &Uses::of(line), fixed);
+        Allocator { asm, places: frame, sites, spills, full }.write(line, &Uses::of(line), fixed);
     }
 
     /// Constants and the like for registers that no copy needs, those most used first.
     fn pins(&self, line: &Line) -> Vec<(Id, u8)> {
-        let spare = 15usize.saturating_sub(Uses::of(line).pressure + 2).min(8);
+        let last = self.spec.full.registers() - 1;
+        let most = if self.spec.full == Width::Z { 24 } else { 8 };
+        let spare = usize::from(last).saturating_sub(Uses::of(line).pressure + 2).min(most);
         let values = &self.built.pieces.values;
         let mut uses = vec![0u32; values.len()];
         for Inst { args, .. } in &self.built.pieces.body {
@@ -259,7 +289,7 @@ impl<'s> Writer<'s> {
             .collect();
         wanted.sort_by_key(|&id| std::cmp::Reverse(uses[id as usize]));
         wanted.truncate(spare);
-        wanted.iter().enumerate().map(|(k, &id)| (id, 15 - k as u8)).collect()
+        wanted.iter().enumerate().map(|(k, &id)| (id, last - k as u8)).collect()
     }
 
     /// A loop over so many elements at a time, while there are as many. `fixed` values with a home are loaded before it.
@@ -275,10 +305,13 @@ impl<'s> Writer<'s> {
             let home = self.built.pieces.values[id as usize % self.built.pieces.values.len()].home;
             if matches!(home, Home::Constant(_) | Home::Slot(_)) {
                 let mem = self.frame.home(&mut self.asm, home, 0);
-                self.asm.vex(op::MOVUPS, Width::Y, register, 0, Operand::Memory(mem), None);
+                self.asm.vector(op::MOVUPS, self.spec.full, register, 0, Operand::Memory(mem), None);
             }
         }
         self.asm.bind(top);
+        if repeat {
+            self.fetch_ahead(elements);
+        }
         self.write(line, fixed);
         self.frame.advance(&mut self.asm, elements);
         if repeat {
@@ -286,6 +319,19 @@ impl<'s> Writer<'s> {
             self.asm.jump_if(Condition::BelowOrEqual, top);
         }
         self.asm.bind(done);
+    }
+
+    /// Fetches what will be read later, as much as so many elements are.
+    fn fetch_ahead(&mut self, elements: usize) {
+        for (operand, _) in self.frame.each_pointer() {
+            let Read { dtype, step, ahead, .. } = self.frame.read(operand);
+            if ahead != 0 && step == Step::Dense && self.built.used.get(usize::from(operand)) == Some(&true) {
+                for line in (0..elements * dtype.size()).step_by(CACHE_LINE) {
+                    let first = self.frame.element(&mut self.asm, operand, 0, 0);
+                    self.asm.prefetch(first.offset(ahead + line as i32));
+                }
+            }
+        }
     }
 
     /// What is left of a row, less than a vector.
@@ -317,6 +363,11 @@ impl<'s> Writer<'s> {
 
     /// Which lanes a tail has: read from a table of ones and then zeros, so that `rdx` of the ones are left.
     fn tail_masks(&mut self) {
+        if self.spec.full == Width::Z {
+            // One bit a lane, in a table by their number.
+            self.asm.lea(RCX, Mem::At(self.masks[0], 0));
+            return self.asm.load_mask(Mem::Indexed(RCX, RDX, 2, 0));
+        }
         self.asm.neg(RDX);
         for (table, scale, to) in [(self.masks[0], 4, TAIL_32), (self.masks[1], 8, TAIL_64)] {
             if scale == 8 && self.built.lanes == 8 {
@@ -324,8 +375,8 @@ impl<'s> Writer<'s> {
             }
             self.asm.lea(RCX, Mem::At(table, 32));
             let from = Operand::Memory(Mem::Indexed(RCX, RDX, scale, 0));
-            self.asm.vex(op::MOVUPS, Width::Y, 0, 0, from, None);
-            self.asm.vex(op::MOVUPS_STORE, Width::Y, 0, 0, Operand::Memory(Mem::Base(RDI, to)), None);
+            self.asm.vector(op::MOVUPS, Width::Y, 0, 0, from, None);
+            self.asm.vector(op::MOVUPS_STORE, Width::Y, 0, 0, Operand::Memory(Mem::Base(RDI, to)), None);
         }
         self.asm.neg(RDX);
     }
@@ -343,17 +394,29 @@ impl<'s> Writer<'s> {
         }
     }
 
+    /// For elements side by side, where registers have 512 bits: their size, and the width of all that a vector has.
+    fn masked_wide(&self, operand: u16) -> Option<(usize, Width)> {
+        let read = self.frame.read(operand);
+        let (size, is_wide) = (read.dtype.size(), self.spec.full == Width::Z);
+        (is_wide && read.step == Step::Dense).then(|| (size, width_of(size * self.built.lanes)))
+    }
+
     /// Copies a tail's elements of an operand to the frame.
     fn bring_in(&mut self, pointer: usize, operand: u16, copy: u8) {
         if self.frame.is_own(operand) {
             return;
         }
         let bounce = self.frame.bounce(pointer);
+        if let Some((size, width)) = self.masked_wide(operand) {
+            let from = self.frame.element(&mut self.asm, operand, 0, copy);
+            self.asm.load_elements(size, width, 0, from);
+            return self.asm.vector(op::MOVUPS_STORE, width, 0, 0, Operand::Memory(bounce), None);
+        }
         if let Some((load, _, width, lanes)) = self.masked(operand) {
-            self.asm.vex(op::MOVUPS, width, 1, 0, Operand::Memory(Mem::Base(RDI, lanes)), None);
+            self.asm.vector(op::MOVUPS, width, 1, 0, Operand::Memory(Mem::Base(RDI, lanes)), None);
             let from = Operand::Memory(self.frame.element(&mut self.asm, operand, 0, copy));
-            self.asm.vex(load, width, 0, 1, from, None);
-            self.asm.vex(op::MOVUPS_STORE, width, 0, 0, Operand::Memory(bounce), None);
+            self.asm.vector(load, width, 0, 1, from, None);
+            self.asm.vector(op::MOVUPS_STORE, width, 0, 0, Operand::Memory(bounce), None);
             return;
         }
         let size = self.frame.read(operand).dtype.size();
@@ -367,11 +430,18 @@ impl<'s> Writer<'s> {
     /// Copies a tail's results from the frame to their operand.
     fn bring_out(&mut self, operand: u16) {
         let bounce = self.frame.bounce(self.frame.pointer(operand, 0));
+        if let Some((size, width)) = self.masked_wide(operand) {
+            // The lanes were in the mask before; kernels forget it.
+            self.tail_masks();
+            self.asm.vector(op::MOVUPS, width, 0, 0, Operand::Memory(bounce), None);
+            let to = self.frame.element(&mut self.asm, operand, 0, 0);
+            return self.asm.store_elements(size, width, to, 0);
+        }
         if let Some((_, store, width, lanes)) = self.masked(operand) {
-            self.asm.vex(op::MOVUPS, width, 1, 0, Operand::Memory(Mem::Base(RDI, lanes)), None);
-            self.asm.vex(op::MOVUPS, width, 0, 0, Operand::Memory(bounce), None);
+            self.asm.vector(op::MOVUPS, width, 1, 0, Operand::Memory(Mem::Base(RDI, lanes)), None);
+            self.asm.vector(op::MOVUPS, width, 0, 0, Operand::Memory(bounce), None);
             let to = Operand::Memory(self.frame.element(&mut self.asm, operand, 0, 0));
-            self.asm.vex(store, width, 0, 1, to, None);
+            self.asm.vector(store, width, 0, 1, to, None);
             return;
         }
         let size = self.frame.read(operand).dtype.size();
@@ -384,9 +454,9 @@ impl<'s> Writer<'s> {
                 _ => (op::PINSRQ, op::PEXTRQ),
             };
             let from = Operand::Memory(bounce.offset((lane * size) as i32));
-            writer.asm.vex(load, Width::X, 0, 0, from, Some(0));
+            writer.asm.vector(load, Width::X, 0, 0, from, Some(0));
             let to = Operand::Memory(writer.frame.element(&mut writer.asm, operand, lane, 0));
-            writer.asm.vex(store, Width::X, 0, 0, to, Some(0));
+            writer.asm.vector(store, Width::X, 0, 0, to, Some(0));
         });
     }
 
@@ -419,15 +489,23 @@ impl<'s> Writer<'s> {
 
     /// Everything that is read but not run.
     fn data(&mut self) {
-        self.asm.align(32, 0xcc);
+        let full = self.spec.full;
+        self.asm.align(full.bytes(), 0xcc);
         self.asm.bind(self.frame.constants);
         for constant in &self.built.pieces.constants {
-            self.asm.data(constant.map(u64::to_le_bytes).as_flattened());
+            for _ in 0..full.bytes() / 32 {
+                self.asm.data(constant.map(u64::to_le_bytes).as_flattened());
+            }
         }
         self.asm.bind(self.masks[0]);
         self.asm.bind(self.masks[1]);
-        self.asm.data(&[0xff; 32]);
-        self.asm.data(&[0; 32]);
+        if full == Width::Z {
+            let lanes: Vec<[u8; 2]> = (0..16).map(|lanes| ((1u16 << lanes) - 1).to_le_bytes()).collect();
+            self.asm.data(lanes.as_flattened());
+        } else {
+            self.asm.data(&[0xff; 32]);
+            self.asm.data(&[0; 32]);
+        }
         self.asm.bind(self.frame.lane_numbers);
         let lanes: Vec<[u8; 8]> = (0..4 * self.built.lanes as u64 * 2).map(u64::to_le_bytes).collect();
         self.asm.data(lanes.as_flattened());

@@ -34,6 +34,20 @@ pub(super) enum Arg {
     Number(i32),
     /// All bits of a register.
     Bits(u64),
+    /// A vector register, and what is said of masks.
+    Vector(Width, u8, &'static str),
+    /// The mask register.
+    Mask,
+    MemoryUnderMask(Mem),
+}
+
+/// How a vector instruction is encoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoded {
+    Vex,
+    Evex,
+    /// As before, with the mask register for a destination.
+    ToMask,
 }
 
 impl From<Gpr> for Arg {
@@ -94,15 +108,26 @@ impl Listing {
         self.code(mnemonic, &args);
     }
 
-    /// A vector instruction, with the operands of [`super::asm::Asm::vex`].
-    pub(super) fn vector(&mut self, op: Op, width: Width, reg: u8, vvvv: u8, rm: Operand, immediate: Option<u8>) {
+    /// A vector instruction, with the operands of [`super::asm::Asm::vector`].
+    pub(super) fn vector(
+        &mut self,
+        encoded: Encoded,
+        op: Op,
+        width: Width,
+        [reg, vvvv]: [u8; 2],
+        rm: Operand,
+        immediate: Option<u8>,
+    ) {
         let (constant, encoding) = op.described();
-        let at = |position: usize, number: u8| register(constant, width, position, number);
+        let at = |position: usize, number: u8| match (encoded, position) {
+            (Encoded::ToMask, 0) => "k1".to_string(),
+            _ => register(constant, width, position, number),
+        };
         let other = |position: usize| match rm {
             Operand::Register(r) => at(position, r.0),
-            // The register is as wide for either width of the memory.
-            Operand::Memory(mem) if matches!(constant, "CVTPD2PS" | "CVTTPD2DQ") => {
-                sized(if width == Width::Y { 32 } else { 16 }, mem)
+            // The register does not say how wide the memory is.
+            Operand::Memory(mem) if matches!(constant, "CVTPD2PS" | "CVTTPD2DQ") && width != Width::Z => {
+                sized(width.bytes(), mem)
             }
             Operand::Memory(mem) => address(mem),
         };
@@ -121,7 +146,8 @@ impl Listing {
         if let Operand::Memory(mem) = rm {
             self.reads(mem);
         }
-        self.code(&format!("v{}", constant.trim_end_matches("_STORE").to_lowercase()), &args);
+        let name = if encoded == Encoded::Vex { constant } else { evex_name(constant) };
+        self.code(&format!("v{}", name.trim_end_matches("_STORE").to_lowercase()), &args);
     }
 
     fn code(&mut self, mnemonic: &str, args: &[String]) {
@@ -146,6 +172,12 @@ impl Listing {
             }
             Arg::Number(number) => number.to_string(),
             Arg::Bits(bits) => format!("{bits:#x}"),
+            Arg::Vector(width, number, mask) => format!("{}{mask}", vector_register(width, number)),
+            Arg::Mask => "k1".to_string(),
+            Arg::MemoryUnderMask(mem) => {
+                self.reads(mem);
+                format!("{}{{k1}}", address(mem))
+            }
         }
     }
 
@@ -196,18 +228,42 @@ fn general_register(bytes: usize, register: Gpr) -> String {
     }
 }
 
-/// The register at some place among a vector instruction's operands: some are half as wide as the rest, some are general ones.
+/// What EVEX calls an instruction that VEX calls otherwise: it tells apart by lanes, and more ways to round.
+fn evex_name(constant: &str) -> &str {
+    match constant {
+        "PAND" => "PANDD",
+        "PANDN" => "PANDND",
+        "POR" => "PORD",
+        "PXOR" => "PXORD",
+        "ROUNDPS" => "RNDSCALEPS",
+        "ROUNDPD" => "RNDSCALEPD",
+        same => same,
+    }
+}
+
+fn vector_register(width: Width, number: u8) -> String {
+    let letter = match width {
+        Width::X => 'x',
+        Width::Y => 'y',
+        Width::Z => 'z',
+    };
+    format!("{letter}mm{number}")
+}
+
+/// The register at some place among a vector instruction's operands: some are narrower than the rest, some are general ones.
 fn register(constant: &str, width: Width, position: usize, number: u8) -> String {
-    let is_half = match (constant, position) {
-        ("EXTRACTI128" | "CVTPD2PS" | "CVTTPD2DQ" | "CVTPS2PH", 0) => true,
-        ("CVTPS2PD" | "CVTDQ2PD" | "CVTPH2PS", 1) => true,
-        ("INSERTI128", 2) => true,
+    let width = match (constant, position) {
+        ("EXTRACTI128", 0) | ("INSERTI128", 2) => Width::X,
+        ("CVTPD2PS" | "CVTTPD2DQ" | "CVTPS2PH" | "PMOVDW" | "PMOVQD", 0) => width.half(),
+        ("CVTPS2PD" | "CVTDQ2PD" | "CVTPH2PS", 1) => width.half(),
+        ("PMOVSXWD" | "PMOVSXDQ" | "PMOVZXWD" | "PMOVZXDQ", 1) => width.half(),
+        ("PMOVDB", 0) | ("PMOVSXBD" | "PMOVZXBD", 1) => width.half().half(),
         ("PINSRB" | "PINSRW" | "PINSRD", 2) | ("MOVD", 1) | ("MOVD_STORE" | "PEXTRB" | "PEXTRW" | "PEXTRD", 0) => {
             return general_register(4, Gpr(number));
         }
         ("PINSRQ", 2) | ("MOVQ", 1) | ("PEXTRQ", 0) => return general_register(8, Gpr(number)),
-        (_, 1) => constant.starts_with("PMOV") || constant.contains("BROADCAST"),
-        _ => false,
+        (_, 1) if constant.contains("BROADCAST") => Width::X,
+        _ => width,
     };
-    format!("{}mm{number}", if is_half || width == Width::X { 'x' } else { 'y' })
+    vector_register(width, number)
 }

@@ -1,10 +1,11 @@
 //! Programs without a fold: one value for every output.
 
-use super::build::{Kind, Spec};
+use super::asm::Width;
+use super::build::{Kind, Read, Spec};
 use super::call::Call;
 use super::elements::Step;
 use super::staged::{self, Stages, Written};
-use super::stream::Stores;
+use super::stream::{LARGE, Stores};
 use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
 use crate::lower::program::LoopProgram;
@@ -12,10 +13,34 @@ use smallvec::SmallVec;
 
 /// The work of one part, in elements of one word.
 const PART_WORK: usize = 1 << 18;
+/// Enough parts for any number of threads; more would only take their time to begin.
+const MANY_PARTS: usize = 256;
 /// A part's columns are a multiple of this, so that parts begin on cache lines.
 const COLUMNS: usize = 64;
+/// Rows for which the widest registers pay whatever is left over at their end.
+const LONG: usize = 64;
+/// The machine does not look beyond pages by itself; so many bytes ahead are about what arrives in time.
+const AHEAD: i32 = 4096;
 /// Where an operand is read across its rows, so many columns at a time keep its cache lines at hand.
 const TILE: usize = 16;
+
+/// The widest registers that pay, of those that the machine has, for rows of so many elements: those of 512 bits leave long tails.
+pub(super) fn registers_for(full: Width, columns: usize) -> Width {
+    if columns >= LONG || columns > 0 && columns.is_multiple_of(16) { full } else { Width::Y }
+}
+
+/// Says how far ahead operands are fetched: where the next run will read or, for large outputs, where this one soon will. What is
+/// read over and over is at hand anyway.
+fn fetch_ahead(operands: &mut [Read], walk: &Walk, around: codegen::Around<'_>) {
+    for (k, read) in operands.iter_mut().enumerate() {
+        let is_new = walk.sizes.iter().zip(&walk.strides[k]).all(|(&size, &stride)| size == 1 || stride != 0);
+        read.ahead = match around.next.get(k) {
+            Some(&next) => i32::try_from(next).unwrap_or(0),
+            None if is_new && around.bytes >= LARGE => AHEAD,
+            None => 0,
+        };
+    }
+}
 
 /// Whether rows are so short that the interpreter, whose blocks reach over rows, is faster.
 fn too_short(walk: &Walk, words: usize) -> bool {
@@ -44,8 +69,8 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// `None` where it is not served. The whole output, of which the program may make a part, has so many bytes.
-    pub(super) fn of(program: &LoopProgram, bytes: usize) -> Option<Map> {
+    /// `None` where it is not served. It may be a part of something larger.
+    pub(super) fn of(program: &LoopProgram, around: codegen::Around<'_>, full: Width) -> Option<Map> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
         let written = Written::new(program);
         let program = &written.program;
@@ -56,7 +81,8 @@ impl Map {
         if too_short(&walk, program.words.len()) {
             return None;
         }
-        let operands = walk.reads(program)?;
+        let mut operands = walk.reads(program)?;
+        fetch_ahead(&mut operands, &walk, around);
         let output = match walk.step(program.loads.len())? {
             Step::Uniform => Step::Dense, // there is only one
             step => step,
@@ -72,10 +98,11 @@ impl Map {
             operands,
             output,
             kind: Kind::Map { stream: false },
+            full: registers_for(full, walk.inner()),
         };
         let columns = walk.inner();
-        let rows = walk.sizes[..walk.sizes.len() - 1].iter().product();
-        let elements = (PART_WORK / (program.words.len() + 4)).max(COLUMNS);
+        let rows: usize = walk.sizes[..walk.sizes.len() - 1].iter().product();
+        let elements = (PART_WORK / (program.words.len() + 4)).max(rows * columns / MANY_PARTS).max(COLUMNS);
         let part_columns = columns.min(elements.next_multiple_of(COLUMNS)).max(1);
         let part_rows = if part_columns < columns { 1 } else { (elements / part_columns).max(1) };
         Some(Map {
@@ -89,7 +116,7 @@ impl Map {
                 part_columns.min(staged::MOST)
             },
             stages,
-            stores: Stores::new(spec, bytes, &walk, program.loads.len())?,
+            stores: Stores::new(spec, around.bytes, &walk, program.loads.len())?,
             walk,
             rows,
             part_rows,

@@ -1,9 +1,10 @@
-//! The emitter for x86-64 with AVX2, FMA and F16C: compiles a loop program to machine code.
+//! The emitter for x86-64 with AVX2, FMA and F16C: compiles a loop program to machine code. Where the machine has AVX-512, maps use its
+//! registers.
 //!
 //! A program is served by a [`kernel`] that runs over rows of elements, and by Rust code that walks the rows ([`map`], [`fold`]) and
 //! brings guarded operands to where a kernel can read them ([`staged`]). The
 //! kernel's code is chosen word by word ([`select`], [`convert`], [`elements`], [`combine`]) as instructions on values ([`inst`]),
-//! which then get registers ([`allocate`]) and bytes ([`asm`], [`op`]), or text ([`listing`]). What the emitter does not serve (divisions of integers,
+//! which then get registers ([`allocate`]) and bytes ([`asm`], [`evex`], [`op`]), or text ([`listing`]). What the emitter does not serve (divisions of integers,
 //! very short rows, …) is left to the block interpreter, which gives the same bits.
 
 mod allocate;
@@ -14,6 +15,7 @@ mod call;
 mod combine;
 mod convert;
 mod elements;
+mod evex;
 mod fold;
 mod frame;
 mod inst;
@@ -34,8 +36,9 @@ mod tiled;
 mod transpose;
 mod walk;
 
-use super::Call;
+use super::{Around, Call};
 use crate::lower::program::LoopProgram;
+use asm::Width;
 use std::sync::{Arc, OnceLock};
 
 /// A program as machine code.
@@ -52,24 +55,44 @@ fn machine() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")
 }
 
+/// Whether it has registers of 512 bits, and the instructions for them.
+fn is_wide_machine() -> bool {
+    machine()
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+/// Whether `ZITHER_JIT` says so.
+fn is_told(what: &str) -> bool {
+    std::env::var_os("ZITHER_JIT").is_some_and(|value| value == what)
+}
+
 /// Whether machine code may be made here: the machine has the instructions, and `ZITHER_JIT` does not say `off`.
 fn allowed() -> bool {
     static ALLOWED: OnceLock<bool> = OnceLock::new();
-    *ALLOWED.get_or_init(|| machine() && std::env::var_os("ZITHER_JIT").is_none_or(|value| value != "off"))
+    *ALLOWED.get_or_init(|| machine() && !is_told("off"))
+}
+
+/// The widest registers of the machine, unless `ZITHER_JIT` says `avx2`.
+fn registers() -> Width {
+    static REGISTERS: OnceLock<Width> = OnceLock::new();
+    *REGISTERS.get_or_init(|| if is_wide_machine() && !is_told("avx2") { Width::Z } else { Width::Y })
 }
 
 impl Jit {
     /// The program as machine code, if it may be made and the emitter serves it. See [`super::compile_for`].
-    pub(super) fn offer(program: &LoopProgram, bytes: usize) -> Option<Jit> {
-        if allowed() { Jit::of(program, bytes) } else { None }
+    pub(super) fn offer(program: &LoopProgram, around: Around<'_>) -> Option<Jit> {
+        if allowed() { Jit::of(program, around, registers()) } else { None }
     }
 
-    /// The program as machine code, if the emitter serves it. The machine must have the instructions.
-    fn of(program: &LoopProgram, bytes: usize) -> Option<Jit> {
+    /// The program as machine code, if the emitter serves it. The machine must have such registers and their instructions.
+    fn of(program: &LoopProgram, around: Around<'_>, full: Width) -> Option<Jit> {
         Some(Jit(match program.fold {
-            None => match tiled::Tiled::of(program, bytes) {
+            None => match tiled::Tiled::of(program, around.bytes, full) {
                 Some(tiled) => Kind::Tiled(Box::new(tiled)),
-                None => Kind::Map(Box::new(map::Map::of(program, bytes)?)),
+                None => Kind::Map(Box::new(map::Map::of(program, around, full)?)),
             },
             Some(fold) => Kind::Fold(Box::new(fold::Fold::of(program, fold)?)),
         }))

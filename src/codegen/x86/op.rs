@@ -2,7 +2,7 @@
 //!
 //! One table makes the constants, and the list of their names and forms for listings and tests.
 
-/// The part of a VEX encoding that names the instruction.
+/// The part of an encoding that names the instruction: of VEX, for up to 256 bits and sixteen registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Op {
     /// The opcode map: 1 is `0F`, 2 is `0F 38`, 3 is `0F 3A`.
@@ -13,6 +13,26 @@ pub(super) struct Op {
     pub(super) code: u8,
     /// More of the opcode, in the place of a register; 0 where there is none.
     pub(super) extension: u8,
+    /// What is different in EVEX, for up to 512 bits and thirty-two registers, where it has the instruction.
+    pub(super) evex: Option<Evex>,
+}
+
+/// An instruction in EVEX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Evex {
+    pub(super) w: u8,
+    pub(super) memory: Memory,
+}
+
+/// The operand in memory of an instruction in EVEX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// As wide as the instruction, so that short displacements count in such vectors.
+    Full,
+    Part,
+    /// As before; and VEX does not have the instruction.
+    FullOnly,
+    PartOnly,
 }
 
 /// Where an instruction has its operands.
@@ -42,11 +62,29 @@ impl Op {
         let found = ALL.iter().find(|(_, op, ..)| *op == self);
         found.map(|&(name, _, encoding, _)| (name, encoding)).expect("every instruction is in the table")
     }
+
+    /// Whether only EVEX has it.
+    pub(super) fn needs_evex(self) -> bool {
+        self.evex.is_some_and(|evex| matches!(evex.memory, Memory::FullOnly | Memory::PartOnly))
+    }
+
+    /// Whether it compares: in EVEX, the result is then a mask register.
+    pub(super) fn compares(self) -> bool {
+        matches!(self, CMPPS | CMPPD | PCMPEQD | PCMPEQQ | PCMPGTD | PCMPGTQ)
+    }
 }
 
 macro_rules! ops {
-    ($($name:ident: $encoding:ident $(($extra:literal))? $map:literal $prefix:literal $w:literal $code:literal $widths:literal;)*) => {
-        $(pub(super) const $name: Op = Op { map: $map, prefix: $prefix, w: $w, code: $code, extension: 0 $(+ $extra)? };)*
+    ($($name:ident: $encoding:ident $(($extra:literal))? $map:literal $prefix:literal $w:literal $code:literal
+       $widths:literal $($wide:literal $memory:ident)?;)*) => {
+        $(pub(super) const $name: Op = Op {
+            map: $map,
+            prefix: $prefix,
+            w: $w,
+            code: $code,
+            extension: 0 $(+ $extra)?,
+            evex: { let evex: &[Evex] = &[$(Evex { w: $wide, memory: Memory::$memory })?]; evex.first().copied() },
+        };)*
         /// Name, instruction, form, and the widths it is used in.
         pub(super) const ALL: &[(&str, Op, Encoding, &str)] =
             &[$((stringify!($name), $name, Encoding::$encoding, $widths)),*];
@@ -55,25 +93,25 @@ macro_rules! ops {
 
 ops! {
     // Moving
-    MOVUPS: Rm 1 0 0 0x10 "xy";
-    MOVUPS_STORE: Mr 1 0 0 0x11 "xy";
-    MOVAPS: Rm 1 0 0 0x28 "xy";
-    MOVNTPS_STORE: Mr 1 0 0 0x2b "xy";
+    MOVUPS: Rm 1 0 0 0x10 "xyz" 0 Full;
+    MOVUPS_STORE: Mr 1 0 0 0x11 "xyz" 0 Full;
+    MOVAPS: Rm 1 0 0 0x28 "xyz" 0 Full;
+    MOVNTPS_STORE: Mr 1 0 0 0x2b "xyz" 0 Full;
     MOVSS_STORE: Mr 1 2 0 0x11 "x";
     MOVSD_STORE: Mr 1 3 0 0x11 "x";
-    MOVD: Rm 1 1 0 0x6e "x";
-    MOVQ: Rm 1 1 1 0x6e "x";
-    MOVD_STORE: Mr 1 1 0 0x7e "x";
-    MOVQ_STORE: Mr 1 1 0 0xd6 "x";
+    MOVD: Rm 1 1 0 0x6e "x" 0 Part;
+    MOVQ: Rm 1 1 1 0x6e "x" 1 Part;
+    MOVD_STORE: Mr 1 1 0 0x7e "x" 0 Part;
+    MOVQ_STORE: Mr 1 1 0 0xd6 "x" 1 Part;
     MASKMOVPS: Rvm 2 1 0 0x2c "xy";
     MASKMOVPD: Rvm 2 1 0 0x2d "xy";
     MASKMOVPS_STORE: Mvr 2 1 0 0x2e "xy";
     MASKMOVPD_STORE: Mvr 2 1 0 0x2f "xy";
-    BROADCASTSS: Rm 2 1 0 0x18 "xy";
-    BROADCASTSD: Rm 2 1 0 0x19 "y";
-    PBROADCASTB: Rm 2 1 0 0x78 "xy";
-    PBROADCASTW: Rm 2 1 0 0x79 "xy";
-    PBROADCASTQ: Rm 2 1 0 0x59 "xy";
+    BROADCASTSS: Rm 2 1 0 0x18 "xyz" 0 Part;
+    BROADCASTSD: Rm 2 1 0 0x19 "yz" 1 Part;
+    PBROADCASTB: Rm 2 1 0 0x78 "xyz" 0 Part;
+    PBROADCASTW: Rm 2 1 0 0x79 "xyz" 0 Part;
+    PBROADCASTQ: Rm 2 1 0 0x59 "xyz" 1 Part;
     PINSRB: Rvmi 3 1 0 0x20 "x";
     PINSRW: Rvmi 1 1 0 0xc4 "x";
     PINSRD: Rvmi 3 1 0 0x22 "x";
@@ -89,78 +127,85 @@ ops! {
     PSHUFB: Rvm 2 1 0 0x00 "xy";
     PERMQ: Rmi 3 1 1 0x00 "y";
     // Floats
-    ADDPS: Rvm 1 0 0 0x58 "xy";
-    ADDPD: Rvm 1 1 0 0x58 "xy";
-    MULPS: Rvm 1 0 0 0x59 "xy";
-    MULPD: Rvm 1 1 0 0x59 "xy";
-    SUBPS: Rvm 1 0 0 0x5c "xy";
-    SUBPD: Rvm 1 1 0 0x5c "xy";
-    MINPS: Rvm 1 0 0 0x5d "xy";
-    MINPD: Rvm 1 1 0 0x5d "xy";
-    DIVPS: Rvm 1 0 0 0x5e "xy";
-    DIVPD: Rvm 1 1 0 0x5e "xy";
-    MAXPS: Rvm 1 0 0 0x5f "xy";
-    MAXPD: Rvm 1 1 0 0x5f "xy";
-    SQRTPS: Rm 1 0 0 0x51 "xy";
-    SQRTPD: Rm 1 1 0 0x51 "xy";
-    ROUNDPS: Rmi 3 1 0 0x08 "xy";
-    ROUNDPD: Rmi 3 1 0 0x09 "xy";
-    CMPPS: Rvmi 1 0 0 0xc2 "xy";
-    CMPPD: Rvmi 1 1 0 0xc2 "xy";
-    FMADD132PS: Rvm 2 1 0 0x98 "xy";
-    FMADD132PD: Rvm 2 1 1 0x98 "xy";
-    FMADD213PS: Rvm 2 1 0 0xa8 "xy";
-    FMADD213PD: Rvm 2 1 1 0xa8 "xy";
-    FMADD231PS: Rvm 2 1 0 0xb8 "xy";
-    FMADD231PD: Rvm 2 1 1 0xb8 "xy";
-    ANDPS: Rvm 1 0 0 0x54 "xy";
-    XORPS: Rvm 1 0 0 0x57 "xy";
+    ADDPS: Rvm 1 0 0 0x58 "xyz" 0 Full;
+    ADDPD: Rvm 1 1 0 0x58 "xyz" 1 Full;
+    MULPS: Rvm 1 0 0 0x59 "xyz" 0 Full;
+    MULPD: Rvm 1 1 0 0x59 "xyz" 1 Full;
+    SUBPS: Rvm 1 0 0 0x5c "xyz" 0 Full;
+    SUBPD: Rvm 1 1 0 0x5c "xyz" 1 Full;
+    MINPS: Rvm 1 0 0 0x5d "xyz" 0 Full;
+    MINPD: Rvm 1 1 0 0x5d "xyz" 1 Full;
+    DIVPS: Rvm 1 0 0 0x5e "xyz" 0 Full;
+    DIVPD: Rvm 1 1 0 0x5e "xyz" 1 Full;
+    MAXPS: Rvm 1 0 0 0x5f "xyz" 0 Full;
+    MAXPD: Rvm 1 1 0 0x5f "xyz" 1 Full;
+    SQRTPS: Rm 1 0 0 0x51 "xyz" 0 Full;
+    SQRTPD: Rm 1 1 0 0x51 "xyz" 1 Full;
+    ROUNDPS: Rmi 3 1 0 0x08 "xyz" 0 Full;
+    ROUNDPD: Rmi 3 1 0 0x09 "xyz" 1 Full;
+    CMPPS: Rvmi 1 0 0 0xc2 "xyz" 0 Full;
+    CMPPD: Rvmi 1 1 0 0xc2 "xyz" 1 Full;
+    FMADD132PS: Rvm 2 1 0 0x98 "xyz" 0 Full;
+    FMADD132PD: Rvm 2 1 1 0x98 "xyz" 1 Full;
+    FMADD213PS: Rvm 2 1 0 0xa8 "xyz" 0 Full;
+    FMADD213PD: Rvm 2 1 1 0xa8 "xyz" 1 Full;
+    FMADD231PS: Rvm 2 1 0 0xb8 "xyz" 0 Full;
+    FMADD231PD: Rvm 2 1 1 0xb8 "xyz" 1 Full;
+    ANDPS: Rvm 1 0 0 0x54 "xyz" 0 Full;
+    XORPS: Rvm 1 0 0 0x57 "xyz" 0 Full;
     BLENDVPS: Rvmr 3 1 0 0x4a "xy";
     BLENDVPD: Rvmr 3 1 0 0x4b "xy";
     // Integers
-    PADDD: Rvm 1 1 0 0xfe "xy";
-    PADDQ: Rvm 1 1 0 0xd4 "xy";
-    PSUBD: Rvm 1 1 0 0xfa "xy";
-    PSUBQ: Rvm 1 1 0 0xfb "xy";
-    PMULLD: Rvm 2 1 0 0x40 "xy";
-    PMULUDQ: Rvm 1 1 0 0xf4 "xy";
-    PMINSD: Rvm 2 1 0 0x39 "xy";
-    PMAXSD: Rvm 2 1 0 0x3d "xy";
-    PMINUD: Rvm 2 1 0 0x3b "xy";
-    PMAXUD: Rvm 2 1 0 0x3f "xy";
-    PAND: Rvm 1 1 0 0xdb "xy";
-    PANDN: Rvm 1 1 0 0xdf "xy";
-    POR: Rvm 1 1 0 0xeb "xy";
-    PXOR: Rvm 1 1 0 0xef "xy";
-    PCMPEQD: Rvm 1 1 0 0x76 "xy";
-    PCMPEQQ: Rvm 2 1 0 0x29 "xy";
-    PCMPGTD: Rvm 1 1 0 0x66 "xy";
-    PCMPGTQ: Rvm 2 1 0 0x37 "xy";
-    PSLLVD: Rvm 2 1 0 0x47 "xy";
-    PSLLVQ: Rvm 2 1 1 0x47 "xy";
-    PSRLVD: Rvm 2 1 0 0x45 "xy";
-    PSRLVQ: Rvm 2 1 1 0x45 "xy";
-    PSRAVD: Rvm 2 1 0 0x46 "xy";
-    PSLLD: Vmi(6) 1 1 0 0x72 "xy";
-    PSRLD: Vmi(2) 1 1 0 0x72 "xy";
-    PSRAD: Vmi(4) 1 1 0 0x72 "xy";
-    PSLLQ: Vmi(6) 1 1 0 0x73 "xy";
-    PSRLQ: Vmi(2) 1 1 0 0x73 "xy";
+    PADDD: Rvm 1 1 0 0xfe "xyz" 0 Full;
+    PADDQ: Rvm 1 1 0 0xd4 "xyz" 1 Full;
+    PSUBD: Rvm 1 1 0 0xfa "xyz" 0 Full;
+    PSUBQ: Rvm 1 1 0 0xfb "xyz" 1 Full;
+    PMULLD: Rvm 2 1 0 0x40 "xyz" 0 Full;
+    PMULUDQ: Rvm 1 1 0 0xf4 "xyz" 1 Full;
+    PMINSD: Rvm 2 1 0 0x39 "xyz" 0 Full;
+    PMAXSD: Rvm 2 1 0 0x3d "xyz" 0 Full;
+    PMINUD: Rvm 2 1 0 0x3b "xyz" 0 Full;
+    PMAXUD: Rvm 2 1 0 0x3f "xyz" 0 Full;
+    PAND: Rvm 1 1 0 0xdb "xyz" 0 Full;
+    PANDN: Rvm 1 1 0 0xdf "xyz" 0 Full;
+    POR: Rvm 1 1 0 0xeb "xyz" 0 Full;
+    PXOR: Rvm 1 1 0 0xef "xyz" 0 Full;
+    PCMPEQD: Rvm 1 1 0 0x76 "xyz" 0 Full;
+    PCMPEQQ: Rvm 2 1 0 0x29 "xyz" 1 Full;
+    PCMPGTD: Rvm 1 1 0 0x66 "xyz" 0 Full;
+    PCMPGTQ: Rvm 2 1 0 0x37 "xyz" 1 Full;
+    PSLLVD: Rvm 2 1 0 0x47 "xyz" 0 Full;
+    PSLLVQ: Rvm 2 1 1 0x47 "xyz" 1 Full;
+    PSRLVD: Rvm 2 1 0 0x45 "xyz" 0 Full;
+    PSRLVQ: Rvm 2 1 1 0x45 "xyz" 1 Full;
+    PSRAVD: Rvm 2 1 0 0x46 "xyz" 0 Full;
+    PSLLD: Vmi(6) 1 1 0 0x72 "xyz" 0 Full;
+    PSRLD: Vmi(2) 1 1 0 0x72 "xyz" 0 Full;
+    PSRAD: Vmi(4) 1 1 0 0x72 "xyz" 0 Full;
+    PSLLQ: Vmi(6) 1 1 0 0x73 "xyz" 1 Full;
+    PSRLQ: Vmi(2) 1 1 0 0x73 "xyz" 1 Full;
     PBLENDD: Rvmi 3 1 0 0x02 "xy";
     PTEST: Rm 2 1 0 0x17 "xy";
     // Conversions
-    CVTDQ2PS: Rm 1 0 0 0x5b "xy";
-    CVTTPS2DQ: Rm 1 2 0 0x5b "xy";
-    CVTPS2PD: Rm 1 0 0 0x5a "xy";
-    CVTPD2PS: Rm 1 1 0 0x5a "xy";
-    CVTDQ2PD: Rm 1 2 0 0xe6 "xy";
-    CVTTPD2DQ: Rm 1 1 0 0xe6 "xy";
-    CVTPH2PS: Rm 2 1 0 0x13 "xy";
-    CVTPS2PH: Mri 3 1 0 0x1d "xy";
-    PMOVSXBD: Rm 2 1 0 0x21 "xy";
-    PMOVSXWD: Rm 2 1 0 0x23 "xy";
-    PMOVSXDQ: Rm 2 1 0 0x25 "xy";
-    PMOVZXBD: Rm 2 1 0 0x31 "xy";
-    PMOVZXWD: Rm 2 1 0 0x33 "xy";
-    PMOVZXDQ: Rm 2 1 0 0x35 "xy";
+    CVTDQ2PS: Rm 1 0 0 0x5b "xyz" 0 Full;
+    CVTTPS2DQ: Rm 1 2 0 0x5b "xyz" 0 Full;
+    CVTPS2PD: Rm 1 0 0 0x5a "xyz" 0 Part;
+    CVTPD2PS: Rm 1 1 0 0x5a "xyz" 1 Full;
+    CVTDQ2PD: Rm 1 2 0 0xe6 "xyz" 0 Part;
+    CVTTPD2DQ: Rm 1 1 0 0xe6 "xyz" 1 Full;
+    CVTPH2PS: Rm 2 1 0 0x13 "xyz" 0 Part;
+    CVTPS2PH: Mri 3 1 0 0x1d "xyz" 0 Part;
+    PMOVSXBD: Rm 2 1 0 0x21 "xyz" 0 Part;
+    PMOVSXWD: Rm 2 1 0 0x23 "xyz" 0 Part;
+    PMOVSXDQ: Rm 2 1 0 0x25 "xyz" 0 Part;
+    PMOVZXBD: Rm 2 1 0 0x31 "xyz" 0 Part;
+    PMOVZXWD: Rm 2 1 0 0x33 "xyz" 0 Part;
+    PMOVZXDQ: Rm 2 1 0 0x35 "xyz" 0 Part;
+    CVTQQ2PD: Rm 1 2 1 0xe6 "xyz" 1 FullOnly;
+    CVTUQQ2PD: Rm 1 2 1 0x7a "xyz" 1 FullOnly;
+    PMOVDB: Mr 2 2 0 0x31 "xyz" 0 PartOnly;
+    PMOVDW: Mr 2 2 0 0x33 "xyz" 0 PartOnly;
+    PMOVQD: Mr 2 2 0 0x35 "xyz" 0 PartOnly;
+    // Choosing by bits
+    PTERNLOGD: Rvmi 3 1 0 0x25 "xyz" 0 FullOnly;
 }

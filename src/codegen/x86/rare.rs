@@ -16,14 +16,18 @@ const CHANGED: [Gpr; 8] = [RAX, RDX, RSI, RDI, R8, R9, R10, R11];
 /// A site as the frame knows it: the numbers of three registers, the lanes, and whether they have 64 bits.
 fn packed(site: &Site, lanes: usize) -> u32 {
     let wide = u32::from(matches!(site.f, LaneFn::F64(..)));
-    u32::from(site.when) | u32::from(site.x) << 4 | u32::from(site.to) << 8 | (lanes as u32) << 12 | wide << 16
+    u32::from(site.when) | u32::from(site.x) << 5 | u32::from(site.to) << 10 | (lanes as u32) << 15 | wide << 20
 }
 
 /// Writes the stubs and the routine.
-pub(super) fn write(asm: &mut Asm, sites: &[Site], save: usize, lanes: usize) {
+pub(super) fn write(asm: &mut Asm, sites: &[Site], save: usize, full: Width, lanes: usize) {
     if sites.is_empty() {
         return;
     }
+    let (serve, count) = match full {
+        Width::Z => (serve::<64> as *const (), full.registers()),
+        _ => (serve::<32> as *const (), full.registers()),
+    };
     let routine = asm.label();
     for site in sites {
         asm.bind(site.cold);
@@ -38,9 +42,9 @@ pub(super) fn write(asm: &mut Asm, sites: &[Site], save: usize, lanes: usize) {
         asm.jump(site.back);
     }
     asm.bind(routine);
-    let saved = |register: u8| Operand::Memory(Mem::Base(RDI, save as i32 + 32 * i32::from(register)));
-    for register in 0..16 {
-        asm.vex(op::MOVUPS_STORE, Width::Y, register, 0, saved(register), None);
+    let saved = |register: u8| Operand::Memory(Mem::Base(RDI, save as i32 + full.bytes() as i32 * i32::from(register)));
+    for register in 0..count {
+        asm.vector(op::MOVUPS_STORE, full, register, 0, saved(register), None);
     }
     for register in CHANGED {
         asm.push(register);
@@ -52,33 +56,33 @@ pub(super) fn write(asm: &mut Asm, sites: &[Site], save: usize, lanes: usize) {
     asm.push(RCX);
     asm.vzeroupper();
     asm.lea(RSI, Mem::Base(RDI, save as i32));
-    asm.immediate(RAX, serve as *const () as usize as u64);
+    asm.immediate(RAX, serve as usize as u64);
     asm.call_register(RAX);
     asm.pop(RCX);
     asm.copy(RSP, RCX);
     for register in CHANGED.into_iter().rev() {
         asm.pop(register);
     }
-    for register in 0..16 {
-        asm.vex(op::MOVUPS, Width::Y, register, 0, saved(register), None);
+    for register in 0..count {
+        asm.vector(op::MOVUPS, full, register, 0, saved(register), None);
     }
     asm.ret();
 }
 
-/// Runs the function on the lanes that are set. `registers` are all vector registers, of 32 bytes each.
+/// Runs the function on the lanes that are set. `registers` are all vector registers, of `BYTES` bytes each.
 ///
 /// # Safety
 /// Called by a stub: the frame holds a site's note and function, and the registers are in memory.
-unsafe extern "sysv64" fn serve(frame: *const u8, registers: *mut u8) {
+unsafe extern "sysv64" fn serve<const BYTES: usize>(frame: *const u8, registers: *mut u8) {
     // SAFETY: the stub has written the note and the function, which is of the type that the note tells; a register has
     // room for the lanes of a vector.
     unsafe {
         let note = frame.add(SITE as usize).cast::<u32>().read();
         let function = frame.add(FUNCTION as usize).cast::<usize>().read();
-        let register = |shift: u32| registers.add(32 * (note >> shift & 15) as usize);
-        let (when, x, to) = (register(0), register(4), register(8));
-        for lane in 0..(note >> 12 & 15) as usize {
-            if note >> 16 & 1 == 0 {
+        let register = |shift: u32| registers.add(BYTES * (note >> shift & 31) as usize);
+        let (when, x, to) = (register(0), register(5), register(10));
+        for lane in 0..(note >> 15 & 31) as usize {
+            if note >> 20 & 1 == 0 {
                 if when.cast::<i32>().add(lane).read_unaligned() != 0 {
                     let f: fn(f32) -> f32 = std::mem::transmute(function);
                     let value = f(x.cast::<f32>().add(lane).read_unaligned());

@@ -1,7 +1,7 @@
 //! Chooses instructions for words.
 //!
-//! A vector is 8 elements where every lane has 32 bits, and 4 where any has 64: then 32-bit lanes take half a register, so
-//! that every value is one register whatever its lanes. A mask has lanes of all ones or all zeros, as wide as those
+//! A vector is as many elements as fit a register where every lane has 32 bits, and half as many where any has 64: then 32-bit
+//! lanes take half a register, so that every value is one register whatever its lanes. A mask has lanes of all ones or all zeros, as wide as those
 //! it came from; [`Select::mask`] changes its width where another is wanted.
 //!
 //! An instruction whose operands are the same all along a row is put into the preamble, whoever asks for it.
@@ -14,8 +14,12 @@ use std::collections::{HashMap, HashSet};
 
 /// Instructions being chosen.
 pub(super) struct Select {
-    /// The elements of a vector: 8 or 4.
+    /// The registers that are in use: 256 or 512 bits.
+    pub(super) full: Width,
+    /// The elements of a vector: one for every 4 or 8 bytes of a register.
     pub(super) lanes: usize,
+    /// There was a word without instructions for registers of 512 bits.
+    pub(super) too_wide: bool,
     pub(super) pieces: Pieces,
     /// Where instructions go that are not the same all along a row.
     pub(super) piece: Piece,
@@ -38,9 +42,11 @@ pub(super) enum Piece {
 }
 
 impl Select {
-    pub(super) fn new(lanes: usize) -> Select {
+    pub(super) fn new(full: Width, lanes: usize) -> Select {
         Select {
+            full,
             lanes,
+            too_wide: false,
             pieces: Pieces::default(),
             piece: Piece::Body,
             constants: HashMap::new(),
@@ -53,10 +59,20 @@ impl Select {
     /// The width of a register with a vector of such lanes.
     pub(super) fn width(&self, lane: Lane) -> Width {
         match lane {
-            Lane::I64 | Lane::F64 => Width::Y,
-            Lane::Mask | Lane::I32 | Lane::F32 if self.lanes == 8 => Width::Y,
-            Lane::Mask | Lane::I32 | Lane::F32 => Width::X,
+            Lane::I64 | Lane::F64 => self.full,
+            Lane::Mask | Lane::I32 | Lane::F32 if self.fills_registers() => self.full,
+            Lane::Mask | Lane::I32 | Lane::F32 => self.full.half(),
         }
+    }
+
+    /// Whether lanes of 32 bits fill a register.
+    pub(super) fn fills_registers(&self) -> bool {
+        self.lanes * 4 == self.full.bytes()
+    }
+
+    /// Whether registers have 512 bits.
+    pub(super) fn is_wide(&self) -> bool {
+        self.full == Width::Z
     }
 
     // Values and instructions
@@ -77,6 +93,8 @@ impl Select {
 
     /// Puts an instruction where it belongs.
     pub(super) fn push(&mut self, inst: Inst, invariant: bool) {
+        let is_blend_or_test = matches!(inst.form, Form::Blend | Form::Rare(_));
+        self.too_wide |= self.is_wide() && inst.op.evex.is_none() && !is_blend_or_test;
         match self.piece {
             _ if invariant => self.pieces.preamble.push(inst),
             Piece::Body => self.pieces.body.push(inst),
@@ -110,10 +128,10 @@ impl Select {
         self.instruction(Form::Shift, op, width, [a, NONE, NONE], Some(by))
     }
 
-    /// An instruction of 256 bits that gives 128.
-    pub(super) fn extract(&mut self, op: Op, width: Width, a: Id, immediate: u8) -> Id {
-        let to = self.instruction(Form::Extract, op, width, [a, NONE, NONE], Some(immediate));
-        self.pieces.values[to as usize].width = Width::X;
+    /// An instruction whose result is half as wide.
+    pub(super) fn extract(&mut self, op: Op, width: Width, a: Id, immediate: Option<u8>) -> Id {
+        let to = self.instruction(Form::Extract, op, width, [a, NONE, NONE], immediate);
+        self.pieces.values[to as usize].width = width.half();
         to
     }
 
@@ -135,7 +153,7 @@ impl Select {
             return known;
         }
         self.pieces.constants.push(bits);
-        let id = self.at_home(Home::Constant(self.pieces.constants.len() as u32 - 1), Width::Y, true);
+        let id = self.at_home(Home::Constant(self.pieces.constants.len() as u32 - 1), self.full, true);
         self.constants.insert(bits, id);
         id
     }
@@ -180,16 +198,19 @@ impl Select {
         {
             return known;
         }
-        let made = if bits == 64 { self.rm(op::PMOVSXDQ, Width::Y, mask) } else { self.low_halves(mask) };
+        let made = if bits == 64 { self.rm(op::PMOVSXDQ, self.full, mask) } else { self.low_halves(mask) };
         if self.piece == Piece::Body {
             self.remade.insert((mask, bits), made);
         }
         self.new_mask(made, bits)
     }
 
-    /// The low halves of four 64-bit lanes, side by side.
+    /// The low halves of 64-bit lanes, side by side.
     pub(super) fn low_halves(&mut self, x: Id) -> Id {
-        let upper = self.extract(op::EXTRACTI128, Width::Y, x, 1);
+        if self.is_wide() {
+            return self.extract(op::PMOVQD, self.full, x, None);
+        }
+        let upper = self.extract(op::EXTRACTI128, Width::Y, x, Some(1));
         self.rvm_with(op::SHUFPS, Width::X, x, upper, 0x88)
     }
 
@@ -234,11 +255,11 @@ impl Select {
         let value = self.at_home(Home::Scalar(slot), Width::X, true);
         match lane {
             Lane::Mask => {
-                let mask = self.rm(op::BROADCASTSD, Width::Y, value);
+                let mask = self.rm(op::BROADCASTSD, self.full, value);
                 self.new_mask(mask, 0)
             }
             Lane::I32 | Lane::F32 => self.rm(op::BROADCASTSS, self.width(lane), value),
-            Lane::I64 | Lane::F64 => self.rm(op::BROADCASTSD, Width::Y, value),
+            Lane::I64 | Lane::F64 => self.rm(op::BROADCASTSD, self.full, value),
         }
     }
 
@@ -265,7 +286,7 @@ impl Select {
         };
         let mask = self.mask(mask, bits);
         let (a, b) = if lane == Lane::Mask { (self.mask(a, bits), self.mask(b, bits)) } else { (a, b) };
-        let width = if bits == 64 { Width::Y } else { self.width(Lane::I32) };
+        let width = if bits == 64 { self.full } else { self.width(Lane::I32) };
         let to = self.blend(bits == 64, width, mask, a, b);
         if lane == Lane::Mask { self.new_mask(to, bits) } else { to }
     }
@@ -315,7 +336,7 @@ impl Select {
                 if lane == Lane::Mask {
                     let bits = self.common_bits(&[a, b]);
                     let (a, b) = (self.mask(a, bits), self.mask(b, bits));
-                    let width = if bits == 64 { Width::Y } else { width };
+                    let width = if bits == 64 { self.full } else { width };
                     let to = self.commutative(op, width, a, b);
                     return Some(self.new_mask(to, bits));
                 }
@@ -367,29 +388,29 @@ impl Select {
     /// All ones where a 64-bit lane is negative.
     pub(super) fn negative(&mut self, x: Id) -> Id {
         let zero = self.zero();
-        self.rvm(op::PCMPGTQ, Width::Y, zero, x)
+        self.rvm(op::PCMPGTQ, self.full, zero, x)
     }
 
     /// The low 64 bits of a product, from products of halves.
     fn multiply_64(&mut self, a: Id, b: Id) -> Id {
-        let low = self.commutative(op::PMULUDQ, Width::Y, a, b);
+        let low = self.commutative(op::PMULUDQ, self.full, a, b);
         let small = |select: &Select, id| select.small.contains(&id);
         let mut cross = None;
         for (high, other) in [(a, b), (b, a)] {
             if !small(self, high) {
-                let high = self.shift(op::PSRLQ, Width::Y, high, 32);
-                let product = self.commutative(op::PMULUDQ, Width::Y, high, other);
+                let high = self.shift(op::PSRLQ, self.full, high, 32);
+                let product = self.commutative(op::PMULUDQ, self.full, high, other);
                 cross = Some(match cross {
                     None => product,
-                    Some(sum) => self.commutative(op::PADDQ, Width::Y, sum, product),
+                    Some(sum) => self.commutative(op::PADDQ, self.full, sum, product),
                 });
             }
         }
         match cross {
             None => low,
             Some(cross) => {
-                let cross = self.shift(op::PSLLQ, Width::Y, cross, 32);
-                self.commutative(op::PADDQ, Width::Y, low, cross)
+                let cross = self.shift(op::PSLLQ, self.full, cross, 32);
+                self.commutative(op::PADDQ, self.full, low, cross)
             }
         }
     }
@@ -412,7 +433,7 @@ impl Select {
     pub(super) fn not(&mut self, mask: Id) -> Id {
         let bits = self.mask_bits.get(&mask).copied().unwrap_or(0);
         // A constant that fits any width still does.
-        let width = if bits == 32 { self.width(Lane::Mask) } else { Width::Y };
+        let width = if bits == 32 { self.width(Lane::Mask) } else { self.full };
         let ones = self.ones();
         let to = self.commutative(op::PXOR, width, mask, ones);
         self.new_mask(to, bits)

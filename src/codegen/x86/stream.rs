@@ -12,10 +12,7 @@ use std::arch::x86_64::_mm_sfence;
 use std::sync::Arc;
 
 /// Outputs of so many bytes do not stay in the caches: measured, stores past them win from about half of the last one on.
-const LARGE: usize = 16 << 20;
-/// Vectors that are stored past the caches are aligned to this.
-const ALIGN: i64 = 32;
-
+pub(super) const LARGE: usize = 16 << 20;
 /// The kernel of a program without a fold, in the two ways of storing.
 pub(super) struct Stores {
     near: Arc<Kernel>,
@@ -26,9 +23,10 @@ impl Stores {
     /// For an output of so many bytes, of which the walk's operand `output` may be a part.
     pub(super) fn new(spec: Spec, bytes: usize, walk: &Walk, output: usize) -> Option<Stores> {
         let (size, strides) = (spec.stored.size() as i64, &walk.strides[output]);
-        let rows_are_aligned = strides[..strides.len() - 1].iter().all(|stride| stride * size % ALIGN == 0);
-        let far = if bytes >= LARGE && spec.output == Step::Dense && rows_are_aligned {
+        let rows_are_aligned = |to: i64| strides[..strides.len() - 1].iter().all(|stride| stride * size % to == 0);
+        let far = if bytes >= LARGE && spec.output == Step::Dense {
             cache::kernel(Spec { kind: Kind::Map { stream: true }, ..spec.clone() })
+                .filter(|far| rows_are_aligned(far.vector_bytes()))
         } else {
             None
         };
@@ -38,7 +36,7 @@ impl Stores {
     /// The kernel for rows that begin at this address.
     pub(super) fn choose(&self, address: i64) -> &Kernel {
         match &self.far {
-            Some(far) if address % ALIGN == 0 => far,
+            Some(far) if address % far.vector_bytes() == 0 => far,
             _ => &self.near,
         }
     }

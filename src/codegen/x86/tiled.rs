@@ -4,9 +4,11 @@
 //! scratch that stays in a cache near by, so that every cache line is used whole while it is there; then the kernel runs over the tile's rows
 //! and finds that operand dense like the others.
 
+use super::asm::Width;
 use super::build::{Kind, Spec};
 use super::call::Call;
 use super::elements::Step;
+use super::map::registers_for;
 use super::stream::Stores;
 use super::transpose::{self, Transpose};
 use super::walk::{Bases, Scratch, Walk, strided};
@@ -45,7 +47,7 @@ pub(super) struct Tiled {
 
 impl Tiled {
     /// `None` where no operand is worth turning. The whole output, of which the program may make a part, has so many bytes.
-    pub(super) fn of(program: &LoopProgram, bytes: usize) -> Option<Tiled> {
+    pub(super) fn of(program: &LoopProgram, bytes: usize, full: Width) -> Option<Tiled> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
         let (strided, output) = (strided(program)?, program.loads.len());
         let positions = dense(&program.outer);
@@ -66,6 +68,7 @@ impl Tiled {
             operands,
             output: Step::Dense,
             kind: Kind::Map { stream: false },
+            full: registers_for(full, walk.inner().min(COLUMNS)),
         };
         let widest = turned.iter().map(|&(operand, _)| program.loads[operand].dtype.size()).max().unwrap_or(1);
         let (columns, rows) = (COLUMNS, (TILE_BYTES / (widest * turned.len() * COLUMNS)).max(SHORTEST));

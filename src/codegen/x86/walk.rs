@@ -145,7 +145,8 @@ impl Walk {
 
     /// How operands are read along the innermost axis, or `None` where steps are too long for the code.
     pub(super) fn reads(&self, program: &LoopProgram) -> Option<Vec<Read>> {
-        let read = |(k, load): (usize, &Load)| Some(Read { dtype: load.dtype, step: self.step(k)?, stepped: false });
+        let read =
+            |(k, load): (usize, &Load)| Some(Read { dtype: load.dtype, step: self.step(k)?, stepped: false, ahead: 0 });
         program.loads.iter().enumerate().map(read).collect()
     }
 

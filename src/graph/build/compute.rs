@@ -2,6 +2,7 @@
 
 use crate::dtype::{DType, Literal};
 use crate::error::{Error, ErrorKind, Result};
+use crate::graph::movement::with_size;
 use crate::graph::node::Flow;
 use crate::graph::op::reduced_shape;
 use crate::graph::{Lookup, Node, Op, ReduceKind};
@@ -47,6 +48,14 @@ impl Node {
             return Ok(self.clone());
         }
         element_count("cast", self.shape(), dtype)?;
+        // True and false are 1 and 0 everywhere: what they were on the way does not matter.
+        let truth = self.with_op(|op| match op {
+            Op::Cast { input } if input.dtype() == DType::Bool => Some(input.clone()),
+            _ => None,
+        });
+        if let Some(truth) = truth {
+            return truth.cast(dtype);
+        }
         Ok(Node::new(Op::Cast { input: self.clone() }, Shape::from_slice(self.shape()), dtype))
     }
 
@@ -125,10 +134,7 @@ impl Node {
     #[track_caller]
     pub(crate) fn gather_by(&self, lookup: Lookup, index: &Node, axis: usize) -> Result<Node> {
         let op = lookup.name;
-        if !index.dtype().is_integer() {
-            let message = format!("an index is an integer tensor, this one is {}: cast it", index.dtype());
-            return Err(Error::new(ErrorKind::DType, op, message).made_at("index", index.at()));
-        }
+        let places = index.as_places(op)?;
         let fits =
             index.rank() == self.rank() && (0..self.rank()).all(|k| k == axis || index.shape()[k] <= self.shape()[k]);
         if !fits {
@@ -145,23 +151,45 @@ impl Node {
         }
         element_count(op, index.shape(), self.dtype())?;
         let shape = Shape::from_slice(index.shape());
-        // What no i64 holds is outside every axis, and must not come back as a number below zero.
-        let most = Literal::U64(i64::MAX as u64);
-        let index = match index.dtype() {
-            DType::U64 => Node::map(&crate::ops::MINIMUM, &[index, &Node::full(index.shape(), most)?])?,
-            _ => index.clone(),
-        };
-        let gather = Op::Gather { lookup, input: self.clone(), index: index.cast(DType::I64)?, axis };
+        let gather = Op::Gather { lookup, input: self.clone(), index: places, axis };
         Ok(Node::new(gather, shape, self.dtype()))
     }
 
-    /// Zeros of `shape` with `self` added at `index` along `axis`: the adjoint of [`Node::gather`].
+    /// An index tensor's numbers as `i64`.
     #[track_caller]
-    pub(crate) fn scatter_add(&self, lookup: Lookup, index: &Node, axis: usize, shape: &[usize]) -> Result<Node> {
-        debug_assert!(index.dtype() == DType::I64 && index.shape() == self.shape());
-        element_count("scatter_add", shape, self.dtype())?;
-        let op = Op::ScatterAdd { lookup, index: index.clone(), source: self.clone(), axis };
-        Ok(Node::new(op, Shape::from_slice(shape), self.dtype()))
+    pub(crate) fn as_places(&self, op: &str) -> Result<Node> {
+        if !self.dtype().is_integer() {
+            let message = format!("an index is an integer tensor, this one is {}: cast it", self.dtype());
+            return Err(Error::new(ErrorKind::DType, op, message).made_at("index", self.at()));
+        }
+        // What no i64 holds is outside every axis, and must not come back as a number below zero.
+        let most = Literal::U64(i64::MAX as u64);
+        let index = match self.dtype() {
+            DType::U64 => Node::map(&crate::ops::MINIMUM, &[self, &Node::full(self.shape(), most)?])?,
+            _ => self.clone(),
+        };
+        index.cast(DType::I64)
+    }
+
+    /// A tensor of `shape` with what goes to one place put together: the elements of this node go to `index` along `axis`. The sum
+    /// is the adjoint of [`Node::gather`].
+    #[track_caller]
+    pub(crate) fn scatter(
+        &self,
+        kind: ReduceKind,
+        lookup: Lookup,
+        index: &Node,
+        axis: usize,
+        shape: &[usize],
+    ) -> Result<Node> {
+        debug_assert!(index.dtype() == DType::I64 && index.shape() == self.shape() && self.dtype() != DType::Bool);
+        element_count(lookup.name, shape, self.dtype())?;
+        // The other axes may be longer than those of what goes there: the rest is as if nothing went there.
+        let own = with_size(self.shape(), axis, shape[axis]);
+        let (index, source) = (index.clone(), self.dense());
+        let scattered = Node::new(Op::Scatter { kind, lookup, index, source, axis }, own, self.dtype());
+        let rest = shape.iter().zip(scattered.shape()).map(|(&size, &own)| (0, size - own));
+        scattered.padded(&rest.collect::<SmallVec<[(usize, usize); 6]>>(), kind.start(self.dtype()))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::movement::unfold;
 use crate::dtype::Literal;
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Node, ReduceKind, Window};
+use crate::graph::{Node, ReduceKind, SliceRange, Window};
 use crate::ops::record::Dtypes;
 use crate::shape::Shape;
 use smallvec::SmallVec;
@@ -56,7 +56,7 @@ pub(crate) fn conv(
         std::iter::once(3).chain(4 + spatial as isize..4 + 2 * spatial as isize).collect();
     let sum = product.reduce(op, ReduceKind::Sum, &summed, false)?;
     let shape: Shape = [samples, outputs].into_iter().chain(places).collect();
-    let result = sum.reshaped(&shape);
+    let result = with_short_gradient(&sum.reshaped(&shape), x, weight, sliding, groups);
     match bias {
         None => Ok(result),
         Some(bias) => {
@@ -64,6 +64,69 @@ pub(crate) fn conv(
             Ok(&result + &bias.reshaped(&column))
         }
     }
+}
+
+/// The convolution with a gradient of its input that is a convolution too, where windows overlap without gaps between them: the
+/// gradients of all windows, to be added up, would be many times the input.
+fn with_short_gradient(value: &Node, x: &Node, weight: &Node, sliding: &Sliding, groups: usize) -> Node {
+    if sliding.stride.iter().any(|&step| step != 1) || value.len() == 0 || x.len() == 0 {
+        return value.clone();
+    }
+    let sliding = sliding.clone();
+    value.with_shortcut("conv", &[x, weight], move |g, inputs, _| {
+        let (x, weight) = (&inputs[0], &inputs[1]);
+        Ok(vec![
+            input_gradient(g, x.shape(), weight, &sliding, groups)?,
+            weight_gradient(g, x, weight, &sliding, groups)?,
+        ])
+    })
+}
+
+/// The gradient of a convolution's input, the stride being 1: the output's gradient convolved with the kernel turned round.
+fn input_gradient(g: &Node, shape: &[usize], weight: &Node, sliding: &Sliding, groups: usize) -> Result<Node> {
+    let kernel: Spatial = weight.shape()[2..].into();
+    let (outputs, inside) = (weight.shape()[0], weight.shape()[1]);
+    // As many places around the gradient as let every element of the input meet every element of the kernel; where the padding was
+    // wider than the kernel, places at the edge of the gradient met nothing but padding.
+    let mut padding = SmallVec::<[(usize, usize); 6]>::from_elem((0, 0), g.rank());
+    let mut ranges = crate::graph::build::whole_ranges(g.shape());
+    for k in 0..kernel.len() {
+        let reach = (kernel[k] - 1) * sliding.dilation[k];
+        let around = reach.saturating_sub(sliding.padding[k]);
+        let beyond = sliding.padding[k].saturating_sub(reach);
+        padding[2 + k] = (around, around);
+        ranges[2 + k].start = beyond;
+        ranges[2 + k].len = g.shape()[2 + k].saturating_sub(2 * beyond);
+    }
+    let g = g.sliced(&ranges).padded(&padding, Literal::zero(g.dtype()))?;
+    let mut turned = crate::graph::build::whole_ranges(weight.shape());
+    for range in &mut turned[2..] {
+        *range = SliceRange { start: range.len - 1, step: -1, len: range.len };
+    }
+    // [G, O/G, C/G, ..kernel] becomes [C, O/G, ..kernel].
+    let grouped: Shape = [groups, outputs / groups, inside].into_iter().chain(kernel.iter().copied()).collect();
+    let weight = weight.sliced(&turned).reshaped(&grouped).swapped(1, 2);
+    let shape_of: Shape = [shape[1], outputs / groups].into_iter().chain(kernel.iter().copied()).collect();
+    let plain = Sliding { padding: Spatial::from_elem(0, kernel.len()), ..sliding.clone() };
+    conv("conv", &g, &weight.reshaped(&shape_of), None, &plain, groups)
+}
+
+/// The gradient of a convolution's kernel: windows of the input times the output's gradient, summed over samples and places.
+fn weight_gradient(g: &Node, x: &Node, weight: &Node, sliding: &Sliding, groups: usize) -> Result<Node> {
+    let spatial = sliding.stride.len();
+    let kernel: Spatial = weight.shape()[2..].into();
+    let windows = windows("conv", x, &kernel, sliding)?; // [N, C, ..places, ..kernel]
+    let places = &windows.shape()[2..2 + spatial];
+    let (samples, outputs, inside) = (x.shape()[0], weight.shape()[0], weight.shape()[1]);
+    let shape_of = |out: usize, inside: usize, kernel: &[usize]| -> Shape {
+        [samples, groups, out, inside].iter().chain(places).chain(kernel).copied().collect()
+    };
+    let ones = Spatial::from_elem(1, spatial);
+    let whole = shape_of(outputs / groups, inside, &kernel);
+    let left = g.reshaped(&shape_of(outputs / groups, 1, &ones)).broadcast_to(&whole)?;
+    let right = windows.reshaped(&shape_of(1, inside, &kernel)).broadcast_to(&whole)?;
+    let summed: SmallVec<[isize; 6]> = std::iter::once(0).chain(4..4 + spatial as isize).collect();
+    Ok((&left * &right).reduce("conv", ReduceKind::Sum, &summed, false)?.reshaped(weight.shape()))
 }
 
 /// The padded input's windows: `[N, C, ..places, ..kernel]`.

@@ -64,3 +64,64 @@ pub(crate) fn split_every(x: &Node, size: usize, axis: isize) -> Result<Vec<Node
     }
     split(x, &sizes, axis as isize)
 }
+
+/// As many parts as asked for along an axis, all of one size but the last, which may be smaller; fewer where the axis is
+/// too short, as in PyTorch.
+#[track_caller]
+pub(crate) fn chunk(x: &Node, count: usize, axis: isize) -> Result<Vec<Node>> {
+    let op = "chunk";
+    let axis = axis_of(op, x, axis)?;
+    if count == 0 {
+        let message = "0 parts hold nothing: use 1 or more";
+        return Err(Error::new(ErrorKind::Value, op, message).made_at("tensor", x.at()));
+    }
+    let total = x.shape()[axis];
+    if total == 0 {
+        return split(x, &vec![0; count], axis as isize);
+    }
+    split_every(x, total.div_ceil(count), axis as isize)
+}
+
+/// As many parts as asked for along an axis; the first ones are larger by one where they cannot all be of one size.
+#[track_caller]
+pub(crate) fn tensor_split(x: &Node, count: usize, axis: isize) -> Result<Vec<Node>> {
+    let op = "tensor_split";
+    let axis = axis_of(op, x, axis)?;
+    if count == 0 {
+        let message = "0 parts hold nothing: use 1 or more";
+        return Err(Error::new(ErrorKind::Value, op, message).made_at("tensor", x.at()));
+    }
+    let (size, more) = (x.shape()[axis] / count, x.shape()[axis] % count);
+    let sizes: Vec<usize> = (0..count).map(|k| size + usize::from(k < more)).collect();
+    split(x, &sizes, axis as isize)
+}
+
+/// The slices along an axis, without that axis.
+#[track_caller]
+pub(crate) fn unbind(x: &Node, axis: isize) -> Result<Vec<Node>> {
+    let axis = axis_of("unbind", x, axis)?;
+    let mut shape = crate::shape::Shape::from_slice(x.shape());
+    let count = shape.remove(axis);
+    (0..count).map(|k| Ok(movement::narrow(x, axis as isize, k, 1)?.reshaped(&shape))).collect()
+}
+
+/// One tensor for each vector, all of the shape that the vectors' lengths make: vector `k` along axis `k`. With
+/// `by_column` the first two axes change places, as in plots (NumPy's "xy").
+#[track_caller]
+pub(crate) fn meshgrid(vectors: &[&Node], by_column: bool) -> Result<Vec<Node>> {
+    let op = "meshgrid";
+    if let Some(other) = vectors.iter().find(|vector| vector.rank() > 1) {
+        let message = format!("shape {:?} is no vector: give tensors of rank 1", other.shape());
+        return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", other.at()));
+    }
+    let shape: crate::shape::Shape = vectors.iter().map(|vector| vector.len()).collect();
+    let mut grids = Vec::with_capacity(vectors.len());
+    for (k, vector) in vectors.iter().enumerate() {
+        crate::shape::element_count(op, &shape, vector.dtype())?;
+        let mut along = crate::shape::Shape::from_elem(1, vectors.len());
+        along[k] = vector.len();
+        let grid = vector.reshaped(&along).broadcast_to(&shape)?;
+        grids.push(if by_column && vectors.len() > 1 { grid.swapped(0, 1) } else { grid });
+    }
+    Ok(grids)
+}

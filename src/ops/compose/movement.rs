@@ -205,3 +205,23 @@ pub(crate) fn triangle(op: &str, x: &Node, k: isize) -> Result<Node> {
     let keep = if op == "tril" { column.le(diagonal) } else { column.ge(diagonal) };
     x.masked(keep, Literal::zero(x.dtype()))
 }
+
+/// Axes `from[k]` brought to the places `to[k]`; the others keep their order.
+#[track_caller]
+pub(crate) fn movedim(x: &Node, from: &[isize], to: &[isize]) -> Result<Node> {
+    let op = "movedim";
+    if from.len() != to.len() {
+        let message = format!("{} axes for {} places: give one for each", from.len(), to.len());
+        return Err(Error::new(ErrorKind::Value, op, message).made_at("tensor", x.at()));
+    }
+    for axes in [from, to] {
+        normalize_axes(op, axes, x.shape()).map_err(|error| error.made_at("tensor", x.at()))?;
+    }
+    let mut order: SmallVec<[Option<usize>; 6]> = SmallVec::from_elem(None, x.rank());
+    for (&from, &to) in from.iter().zip(to) {
+        order[axis_of(op, x, to)?] = Some(axis_of(op, x, from)?);
+    }
+    let mut rest = (0..x.rank()).filter(|axis| !order.contains(&Some(*axis))).collect::<Vec<_>>().into_iter();
+    let order: SmallVec<[usize; 6]> = order.iter().map(|axis| axis.or_else(|| rest.next()).unwrap_or(0)).collect();
+    Ok(x.permuted(&order))
+}

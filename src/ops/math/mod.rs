@@ -9,6 +9,7 @@
 
 mod erf;
 mod exp;
+mod fmod;
 mod huge;
 mod hyperbolic;
 mod inverse;
@@ -20,6 +21,7 @@ mod trig;
 pub(crate) use {
     erf::erf,
     exp::{exp, exp2, expm1},
+    fmod::fmod,
     hyperbolic::{cosh, sigmoid, sinh, tanh},
     inverse::{acos, asin, atan, atan2},
     log::{ln, log1p, log2, log10},

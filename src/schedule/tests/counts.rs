@@ -5,13 +5,17 @@ use crate::dtype::Literal;
 use crate::graph::SliceRange;
 use crate::graph::build::whole_ranges;
 use crate::memory::Buffer;
-use crate::ops::compose::loss::{self, CrossEntropy, Reduction};
-use crate::ops::compose::{activation, contraction, indexing, join, norm, reduction};
+use crate::ops::compose::convolution::Sliding;
+use crate::ops::compose::loss::Reduction;
+use crate::ops::compose::loss::classes::{self, CrossEntropy};
+use crate::ops::compose::pool::Pooling;
+use crate::ops::compose::pool::max::max_pool;
+use crate::ops::compose::{activation, batch_norm, contraction, indexing, join, norm, reduction};
 use crate::shape::Expr;
 use crate::{grad, reference, runtime};
 
 /// Numbers between -2 and 2, different for every `seed`.
-fn data(shape: &[usize], seed: u64) -> Node {
+pub(super) fn data(shape: &[usize], seed: u64) -> Node {
     let len = shape.iter().product();
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -24,7 +28,7 @@ fn data(shape: &[usize], seed: u64) -> Node {
 
 /// Asks for nodes at once: they take so many kernels, and have the reference's numbers.
 #[track_caller]
-fn takes(expected: usize, wanted: &[Node]) {
+pub(super) fn takes(expected: usize, wanted: &[Node]) {
     let kernels = count_of(wanted);
     assert_eq!(kernels, expected, "kernels of\n{}", crate::graph::listing(wanted));
     agrees(wanted);
@@ -50,7 +54,7 @@ fn count_of(wanted: &[Node]) -> usize {
 }
 
 #[track_caller]
-fn agrees(wanted: &[Node]) {
+pub(super) fn agrees(wanted: &[Node]) {
     let expected: Vec<Vec<Literal>> = wanted.iter().map(|node| reference::evaluate(node).unwrap()).collect();
     runtime::execute(wanted).unwrap();
     for (node, expected) in wanted.iter().zip(expected) {
@@ -235,9 +239,12 @@ fn a_loss_is_one_kernel() {
     let target = Node::from_buffer(Buffer::from_vec("test", labels).unwrap(), [64].as_slice().into());
     for reduction in [Reduction::Mean, Reduction::Sum, Reduction::None] {
         let settings = CrossEntropy { reduction, label_smoothing: 0.0, ignore_index: -100 };
-        takes(1, &[loss::cross_entropy(&logits, &target, settings).unwrap()]);
+        takes(1, &[classes::cross_entropy(&logits, &target, None, settings).unwrap()]);
         let smooth = CrossEntropy { label_smoothing: 0.1, ..settings };
-        takes(1, &[loss::cross_entropy(&logits, &target, smooth).unwrap()]);
+        let losses = classes::cross_entropy(&logits, &target, None, smooth).unwrap();
+        let seed = losses.fill(1.0);
+        takes_at_most(2, &grad::gradients(&losses, seed, std::slice::from_ref(&logits)).unwrap());
+        takes(1, &[classes::cross_entropy(&logits, &target, None, smooth).unwrap()]);
     }
     let squares = &logits - &data(&[64, 40], 2);
     takes(1, &[reduction::mean("mse", &(&squares * &squares), None, false).unwrap()]);
@@ -277,4 +284,27 @@ fn columns_are_summed_side_by_side_and_what_follows_comes_after() {
     takes(1, &both);
     takes(1, &[&sum(&x, &[0]) * 2.5]);
     takes(1, &[&activation::relu(&x).unwrap().reduce_all("sum", ReduceKind::Sum).unwrap() / 7.0]);
+}
+
+#[test]
+fn a_batch_norm_is_three_kernels_with_its_statistics_and_a_max_pool_is_one() {
+    let (x, weight, bias) = (data(&[8, 6, 5, 5], 1), data(&[6], 2), data(&[6], 3));
+    let normed = || batch_norm::train(&x, Some(&weight), Some(&bias), 1e-5).unwrap();
+    takes_at_most(3, &[normed().output]);
+    let all = normed();
+    takes_at_most(3, &[all.output, &all.mean * 0.1, &all.var * 0.1]);
+    let pooling = |kernel: usize, stride: usize, padding: usize| {
+        let each = |size: usize| smallvec::SmallVec::from_elem(size, 2);
+        let sliding = Sliding { stride: each(stride), padding: each(padding), dilation: each(1) };
+        Pooling { kernel: each(kernel), sliding, ceil: false }
+    };
+    for pooling in [pooling(2, 2, 0), pooling(3, 2, 1), pooling(3, 1, 1)] {
+        let largest = max_pool("max_pool2d", &x, &pooling).unwrap();
+        takes(1, std::slice::from_ref(&largest));
+        let largest = max_pool("max_pool2d", &x, &pooling).unwrap();
+        // Where the largest are, and what comes back to them.
+        let seed = data(largest.shape(), 4);
+        runtime::execute(std::slice::from_ref(&largest)).unwrap();
+        takes_at_most(3, &grad::gradients(&largest, seed, std::slice::from_ref(&x)).unwrap());
+    }
 }

@@ -1,10 +1,17 @@
 //! Every composed op, in one table: its value on several dtypes and every layout. Its gradient is tested from the same rows.
 
+mod activation;
 mod contraction;
 mod create;
 mod elementwise;
+mod indexing;
+mod layers;
+mod lines;
+mod loss;
+mod maths;
 mod movement;
 mod reduction;
+mod shaping;
 
 use super::compare::{Agreement, Failures};
 use super::layouts::{LAYOUTS, any};
@@ -24,8 +31,11 @@ pub(super) struct Case {
     pub(super) dtypes: &'static [DType],
     pub(super) agreement: Agreement,
     pub(super) slope: Slope,
-    pub(super) build: fn(&[Node], DType) -> Result<Node>,
+    pub(super) build: Build,
 }
+
+/// From operands, and the dtype of most of them, to the result.
+type Build = fn(&[Node], DType) -> Result<Node>;
 
 /// What is known of an op's derivative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +102,22 @@ const ALL: &[DType] = &[DType::Bool, DType::I8, DType::U16, DType::I64, DType::B
 
 /// Every case.
 pub(super) fn cases() -> impl Iterator<Item = &'static Case> {
-    [elementwise::CASES, reduction::CASES, contraction::CASES, movement::CASES, create::CASES].into_iter().flatten()
+    [
+        activation::CASES,
+        contraction::CASES,
+        create::CASES,
+        elementwise::CASES,
+        layers::CASES,
+        loss::CASES,
+        maths::CASES,
+        movement::CASES,
+        reduction::CASES,
+        shaping::CASES,
+        lines::CASES,
+        indexing::CASES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// What stands beside the ops and is none.
@@ -107,16 +132,32 @@ static NOT_OPS: &[&str] = &[
     "reduction::resolve",  // checks an argument
     "scalar::beside",      // makes an argument
     "source::input",       // a placeholder has no numbers
+    "together::one_dtype", // checks an argument
+    "together::pair",      // makes arguments
+    "together::same",      // checks an argument
 ];
+
+/// The modules in a folder and below it, with their text; a `mod.rs` has its folder's name.
+fn modules(folder: &Path) -> Vec<(String, String)> {
+    let name = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(modules(&path));
+            continue;
+        }
+        let module = if path.ends_with("mod.rs") { name(folder) } else { name(&path) };
+        found.push((module, std::fs::read_to_string(&path).expect("text")));
+    }
+    found
+}
 
 #[test]
 fn every_composed_op_has_a_row() {
     let mut missing = Vec::new();
     for folder in ["src/ops/compose", "src/graph/build"] {
-        for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            let module = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            let text = std::fs::read_to_string(&path).expect("text");
+        for (module, text) in modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)) {
             for after in text.split("pub(crate) fn ").skip(1) {
                 let end = after.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(after.len());
                 let op = format!("{module}::{}", &after[..end]);

@@ -2,6 +2,7 @@
 
 use super::{Case, Slope, exact, index, numeric, x};
 use crate::dtype::{DType, Literal};
+use crate::graph::ReduceKind::Sum;
 use crate::graph::{Lookup, Node, SliceRange};
 use crate::ops::compose::indexing::{index_select, slice_assign};
 use crate::ops::compose::pad::{Border, constant, with_border};
@@ -81,8 +82,8 @@ pub(super) static CASES: &[Case] = &[
     exact("compute::gather_by class", &[x(&[3, 4], -3.0, 3.0), index(&[3, 1], 0.0, 3.0)], |x, _| {
         x[0].gather_by(Lookup { name: "cross_entropy", from_end: false }, &x[1], 1)
     }),
-    numeric("compute::scatter_add", 8.0, &[x(&[3, 4], -2.0, 2.0), index(&[3, 4], -5.0, 4.0)], |x, _| {
-        x[0].scatter_add(Lookup { name: "scatter_add", from_end: true }, &x[1], 1, &[3, 5])
+    numeric("compute::scatter sum", 8.0, &[x(&[3, 4], -2.0, 2.0), index(&[3, 4], -5.0, 4.0)], |x, _| {
+        x[0].scatter(Sum, Lookup { name: "scatter_add", from_end: true }, &x[1], 1, &[3, 5])
     }),
     exact("moves::contiguous", &[x(&[3, 4], -3.0, 3.0)], |x, _| Ok(x[0].contiguous())),
     exact("moves::permuted", &[x(&[2, 3, 4], -3.0, 3.0)], |x, _| Ok(x[0].permuted(&[1, 2, 0]))),

@@ -3,7 +3,8 @@
 use super::{ALL, Case, FLOATS, NUMBERS, Slope, index, numeric, smooth, x};
 use crate::dtype::DType;
 use crate::graph::ReduceKind::{Max, Min, Prod, Sum};
-use crate::ops::compose::loss::{CrossEntropy, Reduction, cross_entropy};
+use crate::ops::compose::loss::Reduction;
+use crate::ops::compose::loss::classes::{CrossEntropy, cross_entropy};
 use crate::ops::compose::{loss, norm, reduction};
 use crate::table_tests::compare::Agreement;
 
@@ -100,17 +101,17 @@ pub(super) static CASES: &[Case] = &[
     smooth("loss::reduce mean", 16.0, &[x(&[3, 4], -2.0, 2.0)], |x, _| loss::reduce("loss", &x[0], Reduction::Mean)),
     smooth("loss::reduce sum", 32.0, &[x(&[3, 4], -2.0, 2.0)], |x, _| loss::reduce("loss", &x[0], Reduction::Sum)),
     smooth("loss::reduce none", 0.0, &[x(&[3, 4], -2.0, 2.0)], |x, _| loss::reduce("loss", &x[0], Reduction::None)),
-    smooth("loss::cross_entropy", 16.0, &[x(&[6, 4], -3.0, 3.0), index(&[6], 0.0, 3.0)], |x, _| {
-        cross_entropy(&x[0], &x[1], labels(0.0, Reduction::Mean, -100))
+    smooth("classes::cross_entropy", 16.0, &[x(&[6, 4], -3.0, 3.0), index(&[6], 0.0, 3.0)], |x, _| {
+        cross_entropy(&x[0], &x[1], None, labels(0.0, Reduction::Mean, -100))
     }),
-    smooth("loss::cross_entropy smoothed sum", 64.0, &[x(&[6, 4], -3.0, 3.0), index(&[6], 0.0, 3.0)], |x, _| {
-        cross_entropy(&x[0], &x[1], labels(0.2, Reduction::Sum, 1))
+    smooth("classes::cross_entropy smoothed sum", 64.0, &[x(&[6, 4], -3.0, 3.0), index(&[6], 0.0, 3.0)], |x, _| {
+        cross_entropy(&x[0], &x[1], None, labels(0.2, Reduction::Sum, 1))
     }),
-    smooth("loss::cross_entropy of images", 24.0, &[x(&[2, 3, 2], -3.0, 3.0), index(&[2, 2], 0.0, 2.0)], |x, _| {
-        cross_entropy(&x[0], &x[1], labels(0.1, Reduction::None, 2))
+    smooth("classes::cross_entropy of images", 24.0, &[x(&[2, 3, 2], -3.0, 3.0), index(&[2, 2], 0.0, 2.0)], |x, _| {
+        cross_entropy(&x[0], &x[1], None, labels(0.1, Reduction::None, 2))
     }),
-    smooth("loss::cross_entropy of one", 16.0, &[x(&[5], -3.0, 3.0), index(&[], 0.0, 4.0)], |x, _| {
-        cross_entropy(&x[0], &x[1], labels(0.0, Reduction::Mean, -100))
+    smooth("classes::cross_entropy of one", 16.0, &[x(&[5], -3.0, 3.0), index(&[], 0.0, 4.0)], |x, _| {
+        cross_entropy(&x[0], &x[1], None, labels(0.0, Reduction::Mean, -100))
     }),
     Case {
         name: "norm::softmax of large numbers",

@@ -1,41 +1,81 @@
 //! Rows i: steps of training, with the loss read in each.
 //!
 //! - `models.rs`: the networks, as a user writes them.
-//! - `plain.rs`: the same losses by plain loops in `f64`.
+//! - `gpt.rs`: the largest of them.
+//! - `plain.rs`, `plain_gpt.rs`: the same losses by plain loops in `f64`.
 //! - `trainer.rs`: parameters, and the rules they move by.
 
+mod gpt;
 mod models;
 mod plain;
+mod plain_gpt;
 mod trainer;
 
-use crate::bench::{Bench, Outcome, Unit, note};
+use crate::bench::{Bench, Outcome, Unit, note, print};
 use crate::check::{self, Near};
 use crate::data::random;
 use crate::measure::STEP;
-use models::{CNN, MLP, Model};
+use models::{CNN, GPT, Kind, MLP, Model};
 use std::time::Instant;
 use trainer::Trainer;
 use zither::DynTensor;
 
 pub fn run(bench: &Bench) -> Outcome {
-    for model in [&MLP, &CNN] {
+    if bench.wants("j_gpt_peak_rss") {
+        peak_memory(&GPT)?;
+    }
+    for model in [&MLP, &CNN, &GPT] {
+        if bench.wants(&first_steps(model)) {
+            two_steps(model)?;
+        }
         if bench.wants(model.row) {
             row(bench, model)?;
         }
     }
-    if bench.wants("i_gpt_step") {
-        note("i_gpt_step", "left out, it is not written yet");
+    Ok(())
+}
+
+fn first_steps(model: &Model) -> String {
+    format!("{}_first2steps", model.row)
+}
+
+/// The time until the second step of training is done, with all that is compiled on the way.
+fn two_steps(model: &Model) -> Outcome {
+    let batch = Batch::random(model, model.input);
+    let loss = |parameters: &[DynTensor]| (model.loss)(parameters, &batch.x, &batch.labels);
+    let mut trainer = Trainer::new(model.rule, model.start());
+    let begun = Instant::now();
+    trainer.step(&loss)?;
+    trainer.step(&loss)?;
+    print(&first_steps(model), "zither", (begun.elapsed().as_secs_f64(), "s"));
+    Ok(())
+}
+
+/// The most memory of a process that has done nothing but a few steps of training.
+fn peak_memory(model: &Model) -> Outcome {
+    let batch = Batch::random(model, model.input);
+    let loss = |parameters: &[DynTensor]| (model.loss)(parameters, &batch.x, &batch.labels);
+    let mut trainer = Trainer::new(model.rule, model.start());
+    for _ in 0..10 {
+        trainer.step(&loss)?;
+    }
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+    match peak {
+        Some(kib) => print("j_gpt_peak_rss", "zither", (kib / 1024.0, "MiB")),
+        None => note("j_gpt_peak_rss", "left out, this system does not tell"),
     }
     Ok(())
 }
 
 fn row(bench: &Bench, model: &Model) -> Outcome {
-    let batch = Batch::random(model);
-    let loss = |parameters: &[DynTensor]| (model.loss)(parameters, &batch.x, &batch.labels);
+    let small = Batch::random(model, model.small_input);
     let mut trainer = Trainer::new(model.rule, model.start());
-    check_gradients(model, &batch, &trainer)?;
+    check_gradients(model, &small, &trainer)?;
 
     // The first step has to move the parameters by the rule; the second has to see the parameters it moved to.
+    let loss = |parameters: &[DynTensor]| (model.loss)(parameters, &small.x, &small.labels);
     let (before, gradients) = (trainer.plain()?, trainer.gradients(&loss)?);
     trainer.step(&loss)?;
     let after = trainer.plain()?;
@@ -47,14 +87,18 @@ fn row(bench: &Bench, model: &Model) -> Outcome {
             near.check(&what, after[k][i] as f32)?;
         }
     }
-    let begun = Instant::now();
     let second = trainer.step(&loss)?;
-    let seconds = begun.elapsed().as_secs_f64();
-    let expected = batch.plain_loss(model, &after);
+    let expected = small.plain_loss(model, &after);
     Near::new(expected, expected).check(&format!("{}, the second loss", model.row), second)?;
 
+    let batch = Batch::random(model, model.input);
+    let loss = |parameters: &[DynTensor]| (model.loss)(parameters, &batch.x, &batch.labels);
+    let first = trainer.step(&loss)?;
+    let begun = Instant::now();
+    trainer.step(&loss)?;
+    let seconds = begun.elapsed().as_secs_f64();
     bench.time(STEP, model.row, Unit::Milliseconds, seconds, || trainer.step(&loss).map(drop))?;
-    note(model.row, &format!("loss {second:.4} -> {:.4}", trainer.step(&loss)?));
+    note(model.row, &format!("loss {first:.4} -> {:.4}", trainer.step(&loss)?));
     Ok(())
 }
 
@@ -93,17 +137,26 @@ struct Batch {
 }
 
 impl Batch {
-    fn random(model: &Model) -> Batch {
-        let samples = model.input[0];
-        let x = random(model.input.iter().product());
-        let labels: Vec<i64> =
-            random(samples).iter().map(|value| (value.abs() * 1e4) as i64 % models::CLASSES as i64).collect();
-        Batch {
-            plain_x: x.iter().map(|&value| value.into()).collect(),
-            plain_labels: labels.iter().map(|&label| label as usize).collect(),
-            x: DynTensor::from_data(x, model.input),
-            labels: DynTensor::from_data(labels, &[samples]),
-        }
+    fn random(model: &Model, shape: &[usize]) -> Batch {
+        let whole = |count: usize, most: usize| -> Vec<i64> {
+            random(count).iter().map(|value| (value.abs() * 1e4) as i64 % most as i64).collect()
+        };
+        let count: usize = shape.iter().product();
+        let (x, plain_x, labels) = match model.batch {
+            Kind::Numbers(classes) => {
+                let x = random(count);
+                let plain = x.iter().map(|&value| value.into()).collect();
+                (DynTensor::from_data(x, shape), plain, whole(shape[0], classes))
+            }
+            Kind::Tokens(vocabulary) => {
+                let x = whole(count, vocabulary);
+                let plain = x.iter().map(|&token| token as f64).collect();
+                (DynTensor::from_data(x, shape), plain, whole(count, vocabulary))
+            }
+        };
+        let plain_labels = labels.iter().map(|&label| label as usize).collect();
+        let count = labels.len();
+        Batch { x, labels: DynTensor::from_data(labels, &[count]), plain_x, plain_labels }
     }
 
     fn plain_loss(&self, model: &Model, parameters: &[Vec<f64>]) -> f64 {

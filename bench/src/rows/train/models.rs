@@ -1,11 +1,11 @@
 //! The networks, as a user writes them.
 
-use super::plain;
 use super::trainer::Rule;
+use super::{gpt, plain, plain_gpt};
 use crate::data::random;
 use zither::{CrossEntropyOptions, DynTensor, Window};
 
-pub const CLASSES: usize = 10;
+const CLASSES: usize = 10;
 
 /// From parameters, batch and labels to the loss.
 type Loss = fn(&[DynTensor], &DynTensor, &DynTensor) -> DynTensor;
@@ -18,30 +18,78 @@ pub struct Model {
     pub rule: Rule,
     /// The shape of a batch.
     pub input: &'static [usize],
-    /// The shapes of the parameters: weights and biases in turn.
-    parameters: &'static [&'static [usize]],
+    /// The shape of a batch that is small enough for the plain loops, many times over.
+    pub small_input: &'static [usize],
+    /// What a batch is made of.
+    pub batch: Kind,
+    pub parameters: fn() -> Vec<Start>,
     pub loss: Loss,
     pub plain_loss: PlainLoss,
 }
 
-impl Model {
-    /// Random weights that keep the size of what passes, and biases of 0.
-    pub fn start(&self) -> Vec<DynTensor> {
-        let start = |shape: &&'static [usize]| {
-            let (count, fan_in) = (shape.iter().product(), shape[1..].iter().product::<usize>());
-            let scale = if shape.len() == 1 { 0.0 } else { 1.0 / (fan_in as f32).sqrt() };
-            DynTensor::from_data(random(count).into_iter().map(|value| value * scale).collect(), shape)
-        };
-        self.parameters.iter().map(start).collect()
+/// What a batch is made of.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// Numbers, with a label of so many for each sample.
+    Numbers(usize),
+    /// Tokens, so many different ones, each with the next one as its label.
+    Tokens(usize),
+}
+
+/// How a parameter starts.
+pub enum Start {
+    /// Random, of a size that keeps the size of what passes, with so many inputs to each output.
+    Random(Vec<usize>, usize),
+    /// All the same.
+    Full(usize, f32),
+}
+
+impl Start {
+    fn tensor(&self) -> DynTensor {
+        match self {
+            Start::Random(shape, inputs) => {
+                let scale = 1.0 / (*inputs as f32).sqrt();
+                let values = random(shape.iter().product()).into_iter().map(|value| value * scale);
+                DynTensor::from_data(values.collect(), shape)
+            }
+            Start::Full(count, value) => DynTensor::from_data(vec![*value; *count], &[*count]),
+        }
     }
 }
+
+impl Model {
+    pub fn start(&self) -> Vec<DynTensor> {
+        (self.parameters)().iter().map(Start::tensor).collect()
+    }
+}
+
+/// Random weights and biases of 0 in turn, of layers with these weights.
+fn layers(weights: &[&[usize]]) -> Vec<Start> {
+    let layer =
+        |shape: &&[usize]| [Start::Random(shape.to_vec(), shape[1..].iter().product()), Start::Full(shape[0], 0.0)];
+    weights.iter().flat_map(layer).collect()
+}
+
+/// Pre-norm, 4 layers of 128 with 4 heads, 128 positions, 65 tokens, on a batch of 16, with Adam.
+pub static GPT: Model = Model {
+    row: "i_gpt_step",
+    rule: Rule::Adam,
+    input: &[16, 128],
+    small_input: &[2, 12],
+    batch: Kind::Tokens(gpt::VOCABULARY),
+    parameters: gpt::parameters,
+    loss: gpt::loss,
+    plain_loss: plain_gpt::loss,
+};
 
 /// 784-512-512-10 on a batch of 128, with Adam.
 pub static MLP: Model = Model {
     row: "i_mlp_step",
     rule: Rule::Adam,
     input: &[128, 784],
-    parameters: &[&[512, 784], &[512], &[512, 512], &[512], &[CLASSES, 512], &[CLASSES]],
+    small_input: &[128, 784],
+    batch: Kind::Numbers(CLASSES),
+    parameters: || layers(&[&[512, 784], &[512, 512], &[CLASSES, 512]]),
     loss: |p, x, labels| {
         let hidden = x.linear(&p[0], Some(&p[1])).relu();
         let hidden = hidden.linear(&p[2], Some(&p[3])).relu();
@@ -55,18 +103,9 @@ pub static CNN: Model = Model {
     row: "i_cnn_step",
     rule: Rule::Descent,
     input: &[64, 1, 28, 28],
-    parameters: &[
-        &[6, 1, 5, 5],
-        &[6],
-        &[16, 6, 5, 5],
-        &[16],
-        &[120, 400],
-        &[120],
-        &[84, 120],
-        &[84],
-        &[CLASSES, 84],
-        &[CLASSES],
-    ],
+    small_input: &[64, 1, 28, 28],
+    batch: Kind::Numbers(CLASSES),
+    parameters: || layers(&[&[6, 1, 5, 5], &[16, 6, 5, 5], &[120, 400], &[84, 120], &[CLASSES, 84]]),
     loss: |p, x, labels| {
         let padded = Window { padding: [2, 2], ..Window::default() };
         let image = pooled(&x.conv(&p[0], Some(&p[1]), padded).relu());

@@ -21,7 +21,7 @@ fn relu(x: Vec<f64>) -> Vec<f64> {
 }
 
 /// `x·wᵀ + b`, with as many outputs as there are biases.
-fn linear(x: &[f64], w: &[f64], b: &[f64]) -> Vec<f64> {
+pub(super) fn linear(x: &[f64], w: &[f64], b: &[f64]) -> Vec<f64> {
     let inputs = w.len() / b.len();
     let mut result = Vec::with_capacity(x.len() / inputs * b.len());
     for row in x.chunks_exact(inputs) {
@@ -69,7 +69,7 @@ fn pooled(x: &[f64], size: usize) -> Vec<f64> {
 }
 
 /// The mean of `-ln softmax(scores)[label]`.
-fn cross_entropy(scores: &[f64], labels: &[usize]) -> f64 {
+pub(super) fn cross_entropy(scores: &[f64], labels: &[usize]) -> f64 {
     let classes = scores.len() / labels.len();
     let losses = scores.chunks_exact(classes).zip(labels).map(|(scores, &label)| {
         let sum: f64 = scores.iter().map(|score| score.exp()).sum();

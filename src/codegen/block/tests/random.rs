@@ -408,10 +408,13 @@ fn rows_one_by_one_are_the_whole() {
         let Ok(expected) = evaluate(&program, &operands, &told) else { continue };
         let expected: Vec<(usize, Literal)> = places(&program).into_iter().zip(expected).collect();
         let rows = RowProgram::new(program.clone(), lead);
-        let tile = if rows.rows_are_even() { 1 + random.below(3) } else { 1 };
+        let (even, tile) = (rows.even_rows(), 1 + random.below(3));
         let mut found = Vec::new();
-        for row in (0..total).step_by(tile) {
-            let mut part = rows.for_rows(tile.min(total - row));
+        let tiles = (0..total)
+            .step_by(even.max(1))
+            .flat_map(|first| (0..even).step_by(tile).map(move |within| (first + within, tile.min(even - within))));
+        for (row, count) in tiles {
+            let mut part = rows.for_rows(count);
             told.origin = row;
             // The evaluator has no pointers to move.
             for (slot, load) in part.loads.iter_mut().enumerate() {

@@ -32,26 +32,41 @@ fn check(emit: impl FnOnce(&mut Asm), expected: &str) {
     listing::check(&code, &[], &text);
 }
 
-fn name(constant: &str) -> String {
-    format!("v{}", constant.trim_end_matches("_STORE").to_lowercase())
+fn name(constant: &str, is_evex: bool) -> String {
+    let plain = constant.trim_end_matches("_STORE").to_lowercase();
+    match (&plain[..], is_evex) {
+        ("pand" | "pandn" | "por" | "pxor", true) => format!("v{plain}d"),
+        ("roundps", true) => "vrndscaleps".to_string(),
+        ("roundpd", true) => "vrndscalepd".to_string(),
+        _ => format!("v{plain}"),
+    }
 }
 
-/// Which operands of an instruction are 128 bits wide though it works on 256, or general registers.
+/// Which operands of an instruction are narrower than it works, or general registers.
 fn registers(name: &str, width: Width, position: usize, number: u8) -> String {
+    let half = if width == Width::Z { 'y' } else { 'x' };
     let letter = match (name, position) {
-        ("EXTRACTI128" | "CVTPD2PS" | "CVTTPD2DQ" | "CVTPS2PH", 0) => 'x',
-        ("INSERTI128", 2) => 'x',
-        ("CVTPS2PD" | "CVTDQ2PD" | "CVTPH2PS", 1) => 'x',
-        _ if name.starts_with("PMOV") && position == 1 => 'x',
+        ("EXTRACTI128", 0) | ("INSERTI128", 2) => 'x',
+        ("CVTPD2PS" | "CVTTPD2DQ" | "CVTPS2PH" | "PMOVDW" | "PMOVQD", 0) => half,
+        ("CVTPS2PD" | "CVTDQ2PD" | "CVTPH2PS", 1) => half,
+        ("PMOVDB", 0) => 'x',
+        _ if name.starts_with("PMOV") && position == 1 && name.ends_with("XBD") => 'x',
+        _ if name.starts_with("PMOV") && position == 1 && name.contains('X') => half,
         _ if name.contains("BROADCAST") && position == 1 => 'x',
         ("PINSRB" | "PINSRW" | "PINSRD", 2) | ("MOVD", 1) | ("MOVD_STORE" | "PEXTRB" | "PEXTRW" | "PEXTRD", 0) => {
             return gpr32(number);
         }
         ("PINSRQ", 2) | ("MOVQ", 1) | ("PEXTRQ", 0) => return gpr64(number),
         _ if width == Width::X => 'x',
-        _ => 'y',
+        _ if width == Width::Y => 'y',
+        _ => 'z',
     };
     format!("{letter}mm{number}")
+}
+
+/// Whether operands are general registers, of which there are sixteen.
+fn has_general(name: &str) -> bool {
+    matches!(name, "MOVD" | "MOVQ" | "MOVD_STORE")
 }
 
 const NAMES: [&str; 16] =
@@ -66,9 +81,9 @@ fn gpr32(number: u8) -> String {
 }
 
 /// The text expected of an instruction with the given registers, `rm` being text already.
-fn expected(name_of: &str, encoding: Encoding, width: Width, reg: u8, vvvv: u8, rm: &str) -> String {
-    let r = |position, number| registers(name_of, width, position, number);
-    let name = name(name_of);
+fn expected(form: (&str, bool), encoding: Encoding, width: Width, reg: u8, vvvv: u8, rm: &str) -> String {
+    let r = |position, number| registers(form.0, width, position, number);
+    let name = name(form.0, form.1);
     match encoding {
         Encoding::Rm => format!("{name} {}, {rm}", r(0, reg)),
         Encoding::Rmi => format!("{name} {}, {rm}, 5", r(0, reg)),
@@ -93,7 +108,12 @@ fn immediate(encoding: Encoding) -> Option<u8> {
 fn each_form(mut f: impl FnMut(&str, Op, Encoding, Width)) {
     for &(name, op, encoding, widths) in op::ALL {
         for letter in widths.chars() {
-            f(name, op, encoding, if letter == 'x' { Width::X } else { Width::Y });
+            let width = match letter {
+                'x' => Width::X,
+                'y' => Width::Y,
+                _ => Width::Z,
+            };
+            f(name, op, encoding, width);
         }
     }
 }
@@ -109,7 +129,9 @@ fn every_vector_instruction_is_what_its_name_says_on_registers() {
         if name == "MOVSS_STORE" || name == "MOVSD_STORE" {
             return;
         }
-        for (reg, vvvv, rm) in [(1, 2, 3), (9, 2, 3), (1, 10, 3), (1, 2, 13), (15, 14, 12)] {
+        let lower = [(1, 2, 3), (9, 2, 3), (1, 10, 3), (1, 2, 13), (15, 14, 12)];
+        let upper = [(17, 2, 3), (1, 26, 3), (1, 2, 21), (31, 30, 28), (16, 9, 12), (9, 24, 31)];
+        for (reg, vvvv, rm) in lower.into_iter().chain(upper) {
             let has_vvvv = matches!(encoding, Encoding::Rvm | Encoding::Rvmi | Encoding::Rvmr | Encoding::Vmi);
             let reg = if encoding == Encoding::Vmi { op.extension } else { reg };
             let position = match encoding {
@@ -117,11 +139,17 @@ fn every_vector_instruction_is_what_its_name_says_on_registers() {
                 Encoding::Mr | Encoding::Mri | Encoding::Mvr => 0,
                 Encoding::Rvm | Encoding::Rvmi | Encoding::Rvmr => 2,
             };
-            let text = registers(name, width, position, rm);
+            let rm = if has_general(name) { rm & 15 } else { rm };
             let vvvv = if has_vvvv { vvvv } else { 0 };
+            let is_upper = reg.max(vvvv).max(rm) > 15;
+            let is_evex = is_upper || width == Width::Z || op.needs_evex();
+            if is_evex && (op.evex.is_none() || op.compares()) {
+                continue;
+            }
+            let text = registers(name, width, position, rm);
             check(
-                |asm| asm.vex(op, width, reg, vvvv, Operand::Register(Vector(rm)), immediate(encoding)),
-                &expected(name, encoding, width, reg, vvvv, &text),
+                |asm| asm.vector(op, width, reg, vvvv, Operand::Register(Vector(rm)), immediate(encoding)),
+                &expected((name, is_evex), encoding, width, reg, vvvv, &text),
             );
         }
     });
@@ -159,16 +187,68 @@ fn every_vector_instruction_is_what_its_name_says_on_memory() {
         for _ in 0..7 {
             let (mem, text) = &addresses[turn % addresses.len()];
             turn += 1;
-            let (reg, vvvv) = ((turn % 16) as u8, (turn / 3 % 16) as u8);
+            let registers = if op.evex.is_some() && !op.compares() { 32 } else { 16 };
+            let (reg, vvvv) = ((turn % registers) as u8, (turn / 3 % registers) as u8);
             let has_vvvv = matches!(encoding, Encoding::Rvm | Encoding::Rvmi | Encoding::Rvmr | Encoding::Mvr);
             let vvvv = if has_vvvv { vvvv } else { 0 };
+            let is_evex = reg.max(vvvv) > 15 || width == Width::Z || op.needs_evex();
+            if is_evex && op.compares() {
+                continue;
+            }
             check(
-                |asm| asm.vex(op, width, reg, vvvv, Operand::Memory(*mem), immediate(encoding)),
-                &expected(name, encoding, width, reg, vvvv, text),
+                |asm| asm.vector(op, width, reg, vvvv, Operand::Memory(*mem), immediate(encoding)),
+                &expected((name, is_evex), encoding, width, reg, vvvv, text),
             );
         }
     });
     assert!(turn > addresses.len(), "every address was used");
+}
+
+/// The lines of some code, which has the listing that the decoder says.
+fn lines(emit: impl FnOnce(&mut Asm)) -> Vec<String> {
+    let mut asm = Asm::listed();
+    emit(&mut asm);
+    let text = asm.text();
+    let code = asm.finish();
+    listing::check(&code, &[], &text);
+    disassemble(&code)
+}
+
+#[test]
+fn comparisons_become_lanes() {
+    each_form(|name, op, encoding, width| {
+        if !op.compares() {
+            return;
+        }
+        for (to, a, b) in [(1, 2, 3), (20, 9, 31), (7, 24, 14)] {
+            let rm = Operand::Register(Vector(b));
+            let found = lines(|asm| asm.compare_lanes(op, width, to, a, rm, immediate(encoding)));
+            let [a, b, to] = [a, b, to].map(|register| registers("", width, 0, register));
+            let predicate = if encoding == Encoding::Rvmi { ", 5" } else { "" };
+            let lane = if name.ends_with("PD") || name.ends_with('Q') { 'q' } else { 'd' };
+            let first = format!("v{} k1, {a}, {b}{predicate}", name.to_lowercase());
+            assert_eq!(found, [first, format!("vpmovm2{lane} {to}, k1")]);
+        }
+    });
+}
+
+#[test]
+fn masks_are_loaded_used_and_asked() {
+    for (mem, text) in addresses() {
+        check(|asm| asm.load_mask(mem), &format!("kmovw k1, {text}"));
+        for (size, bits) in [(1, 8), (2, 16), (4, 32), (8, 64)] {
+            for (width, register) in [(Width::X, "xmm3"), (Width::Y, "ymm3"), (Width::Z, "zmm3")] {
+                let load = format!("vmovdqu{bits} {register}{{k1}}{{z}}, {text}");
+                check(|asm| asm.load_elements(size, width, 3, mem), &load);
+                let store = format!("vmovdqu{bits} {text}{{k1}}, {register}");
+                check(|asm| asm.store_elements(size, width, mem, 3), &store);
+            }
+        }
+    }
+    for (width, register) in [(Width::Y, "ymm25"), (Width::Z, "zmm25")] {
+        let found = lines(|asm| asm.any_bit(width, 25));
+        assert_eq!(found, [format!("vptestmd k1, {register}, {register}"), "kortestw k1, k1".to_string()]);
+    }
 }
 
 #[test]
@@ -190,6 +270,7 @@ fn general_instructions_are_what_their_names_say() {
         check(|asm| asm.store_bytes(4, mem, RCX), &format!("mov {text}, ecx"));
         check(|asm| asm.store_bytes(8, mem, RCX), &format!("mov {text}, rcx"));
         check(|asm| asm.store_immediate(mem, 0x1234_5678), &format!("mov {text}, 12345678h"));
+        check(|asm| asm.prefetch(mem), &format!("prefetcht0 {text}"));
         check(|asm| asm.add_to_memory(mem, 0x1000), &format!("add {text}, 1000h"));
     }
     for number in 0..16 {
@@ -207,8 +288,8 @@ fn general_instructions_are_what_their_names_say() {
         check(|asm| asm.push(register), &format!("push {wide}"));
         check(|asm| asm.pop(register), &format!("pop {wide}"));
         check(|asm| asm.call_register(register), &format!("call {wide}"));
-        check(|asm| asm.vex_gpr(op::MOVQ, Vector(number), R11), &format!("vmovq xmm{number}, r11"));
-        check(|asm| asm.vex_gpr(op::MOVQ, Vector(5), register), &format!("vmovq xmm5, {wide}"));
+        check(|asm| asm.vector_gpr(op::MOVQ, Vector(number), R11), &format!("vmovq xmm{number}, r11"));
+        check(|asm| asm.vector_gpr(op::MOVQ, Vector(5), register), &format!("vmovq xmm5, {wide}"));
     }
     check(Asm::ret, "ret");
     check(Asm::vzeroupper, "vzeroupper");
@@ -227,8 +308,8 @@ fn jumps_and_constants_find_their_labels() {
     asm.jump(back);
     asm.call(ahead);
     // The distance counts from the end of the instruction, which an immediate moves.
-    asm.vex(op::ADDPS, Width::Y, 1, 2, Operand::Memory(Mem::At(constant, 0)), None);
-    asm.vex(op::CMPPS, Width::Y, 1, 2, Operand::Memory(Mem::At(constant, 8)), Some(5));
+    asm.vector(op::ADDPS, Width::Y, 1, 2, Operand::Memory(Mem::At(constant, 0)), None);
+    asm.vector(op::CMPPS, Width::Y, 1, 2, Operand::Memory(Mem::At(constant, 8)), Some(5));
     asm.lea(RCX, Mem::At(constant, 16));
     asm.bind(ahead);
     asm.ret();

@@ -1,6 +1,6 @@
 //! All elementary functions, as machine code and by the interpreter, on sweeps over all magnitudes.
 
-use super::{jit, run};
+use super::{jit_for, run, widths};
 use crate::codegen::block::tests::scalar::Scalar;
 use crate::codegen::block::tests::words::{map, plain};
 use crate::codegen::block::tests::{self, Random, from_bits};
@@ -55,15 +55,17 @@ fn points(random: &mut Random, lane: Lane, n: usize) -> Vec<Literal> {
 }
 
 fn check(name: &str, program: &crate::lower::program::LoopProgram, operands: &[Vec<Literal>]) {
-    let Some(compiled) = jit(program) else { panic!("{name} is served") };
-    let found = run(program, &compiled, operands, &Default::default(), true);
     let expected = tests::run(program, operands, &Default::default(), true).unwrap();
-    for (i, (&expected, &found)) in expected.iter().zip(&found).enumerate() {
-        let inputs: Vec<Literal> = operands.iter().map(|operand| operand[i]).collect();
-        assert!(
-            Scalar::of(expected).same(Scalar::of(found)),
-            "{name}({inputs:?}) is {expected:?} to the interpreter, {found:?} as machine code"
-        );
+    for &full in widths() {
+        let Some(compiled) = jit_for(program, 0, full) else { panic!("{name} is served") };
+        let found = run(program, &compiled, operands, &Default::default(), true);
+        for (i, (&expected, &found)) in expected.iter().zip(&found).enumerate() {
+            let inputs: Vec<Literal> = operands.iter().map(|operand| operand[i]).collect();
+            assert!(
+                Scalar::of(expected).same(Scalar::of(found)),
+                "{name}({inputs:?}) is {expected:?} to the interpreter, {found:?} as machine code in {full:?}"
+            );
+        }
     }
 }
 

@@ -9,22 +9,32 @@ mod random;
 mod sizes;
 mod turned;
 
-use super::{Jit, machine};
+use super::asm::Width;
+use super::{Jit, is_wide_machine, machine};
 use crate::codegen::block::tests::scalar::{Scalar, Told, evaluate, places};
-use crate::codegen::{self, Call, Compiled};
+use crate::codegen::{self, Around, Call, Compiled};
 use crate::dtype::Literal;
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
 use guarded::Guarded;
 
-/// The program as machine code, if it is served.
-fn jit(program: &LoopProgram) -> Option<Compiled> {
-    jit_for(program, 0)
+/// The registers that the machine has.
+fn widths() -> &'static [Width] {
+    match (machine(), is_wide_machine()) {
+        (true, true) => &[Width::Y, Width::Z],
+        (true, false) => &[Width::Y],
+        _ => &[],
+    }
 }
 
-/// As [`jit`], for a part of an output of so many bytes.
-fn jit_for(program: &LoopProgram, bytes: usize) -> Option<Compiled> {
-    if machine() { Jit::of(program, bytes).map(|jit| Compiled(codegen::Kind::Jit(jit))) } else { None }
+/// The program as machine code, if it is served, in the widest registers.
+fn jit(program: &LoopProgram) -> Option<Compiled> {
+    jit_for(program, 0, *widths().last()?)
+}
+
+/// As [`jit`], for a part of an output of so many bytes, in such registers.
+fn jit_for(program: &LoopProgram, bytes: usize, full: Width) -> Option<Compiled> {
+    Jit::of(program, Around { bytes, next: &[] }, full).map(|jit| Compiled(codegen::Kind::Jit(jit)))
 }
 
 /// Runs a program on operands in memory that ends, or begins, at a page nobody may touch.
@@ -56,19 +66,20 @@ pub(in crate::codegen) fn check_against(
 ) -> bool {
     let expected = expected.as_ref();
     // Near a page nobody may touch, on either side of it; what begins after one is aligned, and can be written past the caches.
-    for (at_end, bytes) in [(true, 0), (false, 0), (false, usize::MAX)] {
-        let Some(compiled) = jit_for(program, bytes) else { return false };
+    let ways = [(true, 0), (false, 0), (false, usize::MAX)];
+    for ((at_end, bytes), &full) in ways.into_iter().flat_map(|way| widths().iter().map(move |full| (way, full))) {
+        let Some(compiled) = jit_for(program, bytes, full) else { return false };
         let expected = expected.expect("what can fail is not served");
         let found = run(program, &compiled, operands, told, at_end);
         assert_eq!(found.len(), expected.len());
         for (i, (&expected, &found)) in expected.iter().zip(&found).enumerate() {
             assert!(
                 Scalar::of(expected).same(Scalar::of(found)),
-                "output {i}: expected {expected:?}, found {found:?} in {program:#?} {told:?}"
+                "output {i}: expected {expected:?}, found {found:?} by {full:?} in {program:#?} {told:?}"
             );
         }
     }
-    true
+    !widths().is_empty()
 }
 
 /// Checks a program against the scalar evaluator; says whether it is served.
@@ -83,7 +94,9 @@ fn check_told(program: &LoopProgram, operands: &[Vec<Literal>], told: &Told) -> 
     check_against(program, operands, told, &evaluate(program, operands, told))
 }
 
-/// The kernels that serve a program.
+/// The kernels that serve a program, in all registers that there could be.
 fn kernels(program: &LoopProgram) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
-    Jit::of(program, 0).map_or_else(Vec::new, |jit| jit.kernels())
+    let all =
+        [Width::Y, Width::Z].into_iter().filter_map(|full| Jit::of(program, Around { bytes: 0, next: &[] }, full));
+    all.flat_map(|jit| jit.kernels()).collect()
 }

@@ -1,7 +1,9 @@
 //! Operands that are dense along another axis than the output: transposes of every dtype, at sizes around blocks and tiles.
 
+use super::super::asm::Width;
 use super::super::{Jit, Kind, machine};
 use super::check;
+use crate::codegen::Around;
 use crate::codegen::block::tests::Random;
 use crate::dtype::{DType, Literal};
 use crate::lower::program::{Access, Load, LoopProgram, dense};
@@ -56,7 +58,7 @@ fn program(
 
 /// Whether the program is walked in tiles.
 fn is_tiled(program: &LoopProgram) -> bool {
-    matches!(Jit::of(program, 0), Some(Jit(Kind::Tiled(_))))
+    matches!(Jit::of(program, Around { bytes: 0, next: &[] }, Width::Y), Some(Jit(Kind::Tiled(_))))
 }
 
 #[test]

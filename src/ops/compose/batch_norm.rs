@@ -1,0 +1,158 @@
+//! Normalisations over samples, groups of channels and single images: batch, group and instance norm.
+
+use super::together::one_dtype;
+use super::{norm, reduction};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Node, ReduceKind};
+use crate::ops::record::Dtypes;
+use crate::shape::Shape;
+use smallvec::SmallVec;
+
+/// `x` is `[samples, channels, ..]`, and a parameter has one number for each channel.
+fn check(op: &str, x: &Node, parameters: &[(&str, Option<&Node>)]) -> Result<()> {
+    Dtypes::Float.check(op, x)?;
+    if x.rank() < 2 {
+        let message = format!("shape {:?} has no channels: give [samples, channels, ..]", x.shape());
+        return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));
+    }
+    let channels = x.shape()[1];
+    for &(what, parameter) in parameters {
+        let Some(parameter) = parameter else { continue };
+        one_dtype(op, x, parameter)?;
+        if parameter.shape() != [channels] {
+            let message =
+                format!("{what} has shape {:?}, not one number for each of {channels} channels", parameter.shape());
+            return Err(Error::new(ErrorKind::Shape, op, message).made_at(what, parameter.at()));
+        }
+    }
+    Ok(())
+}
+
+/// One number a channel, beside `[samples, channels, ..]`.
+#[track_caller]
+fn along(parameter: &Node, rank: usize) -> Node {
+    let mut shape = Shape::from_elem(1, rank);
+    shape[1] = parameter.shape()[0];
+    parameter.reshaped(&shape)
+}
+
+/// `x · weight + bias`, one of each a channel.
+#[track_caller]
+fn scale_and_shift(x: Node, weight: Option<&Node>, bias: Option<&Node>) -> Result<Node> {
+    let rank = x.rank();
+    let scaled = match weight {
+        Some(weight) => Node::map(&crate::ops::MUL, &[&x, &along(weight, rank)])?,
+        None => x,
+    };
+    match bias {
+        Some(bias) => Node::map(&crate::ops::ADD, &[&scaled, &along(bias, rank)]),
+        None => Ok(scaled),
+    }
+}
+
+/// A batch normalised by its own statistics, with those.
+pub(crate) struct Normed {
+    pub(crate) output: Node,
+    /// The mean of each channel.
+    pub(crate) mean: Node,
+    /// The variance of each channel, with `n - 1`: what running statistics are made of.
+    pub(crate) var: Node,
+}
+
+/// `(x - mean) / √(var + eps) · weight + bias` with the mean and variance of each channel over samples and places.
+#[track_caller]
+pub(crate) fn train(x: &Node, weight: Option<&Node>, bias: Option<&Node>, eps: f64) -> Result<Normed> {
+    let op = "batch_norm_train";
+    check(op, x, &[("weight", weight), ("bias", bias)])?;
+    let count = x.len().checked_div(x.shape()[1]).unwrap_or(0) as f64;
+    if count == 1.0 {
+        let message = format!("shape {:?} has one number a channel: a variance needs two", x.shape());
+        return Err(Error::new(ErrorKind::Value, op, message).made_at("tensor", x.at()));
+    }
+    let axes: SmallVec<[isize; 6]> = (0..x.rank() as isize).filter(|&axis| axis != 1).collect();
+    let wide = reduction::wide(x)?;
+    let sum = |x: &Node| x.reduce(op, ReduceKind::Sum, &axes, true);
+    let mean = &sum(&wide)? / count;
+    // Made twice, so that it is computed where it is used and never stored.
+    let centred = || &wide - &mean;
+    let apart = centred();
+    let squares = sum(&(&apart * &apart))?;
+    let scale = 1.0 / &(&(&squares / count) + eps).sqrt();
+    // Through the mean and the variance nothing new flows: g - mean(g) - y mean(g y), scaled.
+    let over = axes.clone();
+    let normal = (&centred() * &scale).with_shortcut_beside(op, &[&wide], &[&mean, &scale], move |g, x, _| {
+        let [wide, mean, scale] = x else { unreachable!("one input and two beside it") };
+        let normal = &(wide - mean) * scale;
+        let average = |x: &Node| -> Result<Node> { Ok(&x.reduce(op, ReduceKind::Sum, &over, true)? / count) };
+        let (level, along) = (average(g)?, average(&(g * &normal))?);
+        Ok(vec![&(&(g - &level) - &(&normal * &along)) * scale])
+    });
+    let channels = [x.shape()[1]];
+    Ok(Normed {
+        output: scale_and_shift(normal.cast(x.dtype())?, weight, bias)?,
+        mean: mean.reshaped(&channels).cast(x.dtype())?,
+        var: (&squares / (count - 1.0)).reshaped(&channels).cast(x.dtype())?,
+    })
+}
+
+/// `(x - mean) / √(var + eps) · weight + bias` with statistics that are given, one number a channel.
+#[track_caller]
+pub(crate) fn given(
+    x: &Node,
+    mean: &Node,
+    var: &Node,
+    weight: Option<&Node>,
+    bias: Option<&Node>,
+    eps: f64,
+) -> Result<Node> {
+    let op = "batch_norm";
+    check(op, x, &[("mean", Some(mean)), ("var", Some(var)), ("weight", weight), ("bias", bias)])?;
+    let rank = x.rank();
+    let scale = &(&reduction::wide(var)? + eps).sqrt();
+    let centred = &reduction::wide(x)? - &along(&reduction::wide(mean)?, rank);
+    let normal = (&centred / &along(scale, rank)).cast(x.dtype())?;
+    scale_and_shift(normal, weight, bias)
+}
+
+/// Each group of channels of each sample normalised by itself.
+#[track_caller]
+pub(crate) fn group_norm(
+    x: &Node,
+    groups: usize,
+    weight: Option<&Node>,
+    bias: Option<&Node>,
+    eps: f64,
+) -> Result<Node> {
+    let op = "group_norm";
+    check(op, x, &[("weight", weight), ("bias", bias)])?;
+    let channels = x.shape()[1];
+    if groups == 0 || !channels.is_multiple_of(groups) {
+        let message = format!("{groups} groups do not divide {channels} channels of shape {:?}", x.shape());
+        return Err(Error::new(ErrorKind::Value, op, message).made_at("tensor", x.at()));
+    }
+    by_group(x, groups, weight, bias, eps)
+}
+
+/// Each channel of each sample normalised by itself.
+#[track_caller]
+pub(crate) fn instance_norm(x: &Node, weight: Option<&Node>, bias: Option<&Node>, eps: f64) -> Result<Node> {
+    let op = "instance_norm";
+    check(op, x, &[("weight", weight), ("bias", bias)])?;
+    if x.rank() < 3 {
+        let message = format!("shape {:?} has no places: give [samples, channels, ..]", x.shape());
+        return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));
+    }
+    by_group(x, x.shape()[1].max(1), weight, bias, eps)
+}
+
+/// `[samples · groups, rest]`, normalised along the rest.
+#[track_caller]
+fn by_group(x: &Node, groups: usize, weight: Option<&Node>, bias: Option<&Node>, eps: f64) -> Result<Node> {
+    if x.len() == 0 {
+        return scale_and_shift(x.clone(), weight, bias);
+    }
+    let rows = x.shape()[0] * groups;
+    let rest = x.len() / rows;
+    let normal = norm::layer_norm(&x.reshaped(&[rows, rest]), &[rest], None, None, eps)?;
+    scale_and_shift(normal.reshaped(x.shape()), weight, bias)
+}

@@ -1,0 +1,234 @@
+//! Which reductions are contractions: sums of products of two operands, by whatever name they were written.
+//!
+//! Every axis of the space has a role. One that both operands follow is of the batch if it is kept, and of the depth if it is summed
+//! over; one that only the left or only the right operand follows is of the rows or of the columns.
+
+use super::expression::Step;
+use super::plan::{MapReduce, Operand, Stage, Strided, Work};
+use crate::dtype::Literal;
+use crate::graph::{Node, ReduceKind};
+use crate::ops;
+use crate::shape::{Expr, Position, row_major_strides};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Fewer multiplications than this are left to the loops: they run together with what is around them.
+const FEWEST: usize = 1 << 12;
+
+/// Fewer rows or columns than this are not worth a product of their own.
+const FEWEST_LINES: usize = 16;
+
+/// Axes of a space.
+pub(crate) type Axes = SmallVec<[usize; 4]>;
+
+/// The roles of a space's axes, each list in the space's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Contraction {
+    pub(crate) batch: Axes,
+    pub(crate) rows: Axes,
+    pub(crate) columns: Axes,
+    pub(crate) depth: Axes,
+    /// The loads that are multiplied: the one that has the rows, and the one that has the columns.
+    pub(crate) left: usize,
+    pub(crate) right: usize,
+}
+
+/// The roles of the axes, if a map-reduce is a contraction that is worth a kernel of its own.
+pub(crate) fn contraction(work: &MapReduce) -> Option<Contraction> {
+    let Some((ReduceKind::Sum, reduced)) = &work.reduce else { return None };
+    let (left, right) = factors(work)?;
+    let (on_left, on_right) = (Factor::of(&work.loads[left])?, Factor::of(&work.loads[right])?);
+    if !on_left.guards.is_empty() || !on_right.guards.is_empty() {
+        return None; // borders are not packed yet
+    }
+    let mut roles = Contraction { left, right, ..Contraction::default() };
+    for axis in (0..work.space.len()).filter(|&axis| work.space[axis] != 1) {
+        let role = match (reduced.contains(&axis), on_left.follows(axis), on_right.follows(axis)) {
+            (true, _, _) => &mut roles.depth,
+            (false, true, false) => &mut roles.rows,
+            (false, false, true) => &mut roles.columns,
+            (false, _, _) => &mut roles.batch,
+        };
+        role.push(axis);
+    }
+    let out = output_strides(work);
+    for lines in [&mut roles.rows, &mut roles.columns] {
+        scatter(lines, &mut roles.batch, &work.space, &out);
+    }
+    // The columns lie side by side in the output.
+    if roles.rows.last() > roles.columns.last() {
+        std::mem::swap(&mut roles.rows, &mut roles.columns);
+        std::mem::swap(&mut roles.left, &mut roles.right);
+    }
+    let size = |axes: &Axes| axes.iter().map(|&axis| work.space[axis]).product::<usize>();
+    let all = work.space.iter().fold(1, |product: usize, &size| product.saturating_mul(size));
+    let is_matrix = size(&roles.rows) > 1 && size(&roles.columns) > 1 && size(&roles.depth) > 1;
+    (is_matrix && all >= FEWEST).then_some(roles)
+}
+
+/// Lines that lie apart in the output, as those of different images do, become products of their own, unless those would be too
+/// small: what follows a contraction can then run on its tiles.
+fn scatter(lines: &mut Axes, batch: &mut Axes, space: &[usize], out: &[i64]) {
+    let even = |axes: &[usize]| collapsed(axes.iter().map(|&axis| (space[axis], out[axis]))).is_some();
+    let Some(apart) = (0..lines.len()).find(|&first| even(&lines[first..])) else { return };
+    if lines[apart..].iter().map(|&axis| space[axis]).product::<usize>() >= FEWEST_LINES {
+        batch.extend(lines.drain(..apart));
+        batch.sort_unstable();
+    }
+}
+
+/// By axis of the space, the output's strides; 0 for axes that are summed over.
+fn output_strides(work: &MapReduce) -> Vec<i64> {
+    let kept = kept_axes(work);
+    let dense = row_major_strides(&kept.iter().map(|&axis| work.space[axis]).collect::<Vec<_>>());
+    let mut strides = vec![0; work.space.len()];
+    for (&axis, &stride) in kept.iter().zip(&dense) {
+        strides[axis] = stride as i64;
+    }
+    strides
+}
+
+/// The most elements of a right operand that is packed anew for every few rows: few where all rows share it.
+const PACKED_OFTEN: usize = 1 << 14;
+const PACKED_FOR_BATCH: usize = 1 << 18;
+
+/// Fewer rows than this are not worth packing for.
+const FEWEST_ROWS: usize = 8;
+
+impl Contraction {
+    /// How many of the axes that are `kept` may make rows of the result that are computed a few at a time, so that softmax and the
+    /// like can run on them before they leave the cache. None if that would be dear.
+    pub(super) fn leads(&self, work: &MapReduce, kept: &[usize]) -> Range<usize> {
+        let size = |axes: &Axes| axes.iter().map(|&axis| work.space[axis]).product::<usize>();
+        let in_order = self.batch.last() < self.rows.first() && self.rows.last() < self.columns.first();
+        let plain = work.loads.iter().all(|load| load.strided().is_some());
+        let right = size(&self.columns).saturating_mul(size(&self.depth));
+        let most = if self.batch.is_empty() { PACKED_OFTEN } else { PACKED_FOR_BATCH };
+        if !plain || !in_order || right > most || size(&self.rows) < FEWEST_ROWS {
+            return 0..0;
+        }
+        let place = |axis: Option<&usize>| kept.iter().position(|kept| Some(kept) == axis).unwrap_or(kept.len());
+        place(self.rows.last()) + 1..place(self.columns.first()) + 1
+    }
+}
+
+/// The loads whose product is summed.
+fn factors(work: &MapReduce) -> Option<(usize, usize)> {
+    let steps = &work.expression.steps;
+    let Some(Step::Map { primitive, dtype, operands }) = steps.last() else { return None };
+    if !std::ptr::eq(*primitive, &ops::MUL) || *dtype != work.dtype {
+        return None;
+    }
+    let load = |step: usize| match steps[step] {
+        Step::Load { slot, .. } => Some(slot),
+        _ => None,
+    };
+    Some((load(operands[0])?, load(operands[1])?))
+}
+
+/// How an operand of a contraction is read: at strides where every guard is at least 0, and as 0 elsewhere.
+pub(crate) struct Factor {
+    pub(crate) place: Strided,
+    /// Each an offset, and what is added to it for every axis' index.
+    pub(crate) guards: Vec<Strided>,
+}
+
+impl Factor {
+    /// The reading of an operand, if it is of this kind.
+    pub(crate) fn of(operand: &Operand) -> Option<Factor> {
+        let (position, conditions) = operand.view.access();
+        let rank = operand.view.rank();
+        let place = match position {
+            Position::Strided { offset, strides } => (offset, strides),
+            Position::Computed(position) => position.affine(rank)?,
+        };
+        let mut guards = Vec::new();
+        for (condition, default) in &conditions {
+            if !is_zero(*default) {
+                return None;
+            }
+            inequalities(condition, rank, &mut guards)?;
+        }
+        Some(Factor { place, guards })
+    }
+
+    /// Whether what is read depends on the index along an axis.
+    fn follows(&self, axis: usize) -> bool {
+        self.place.1[axis] != 0 || self.guards.iter().any(|guard| guard.1[axis] != 0)
+    }
+}
+
+/// Positive zero: what a product with it adds nothing to.
+fn is_zero(value: Literal) -> bool {
+    value == Literal::zero(value.dtype()) && !value.to_f64().is_sign_negative()
+}
+
+/// Takes a condition apart into numbers that must be at least 0.
+fn inequalities(condition: &Expr, rank: usize, into: &mut Vec<Strided>) -> Option<()> {
+    let less = |a: &Expr, b: &Expr, by: i64| {
+        let ((a, mut minus), (b, plus)) = (a.affine(rank)?, b.affine(rank)?);
+        for (minus, plus) in minus.iter_mut().zip(plus) {
+            *minus = plus.checked_sub(*minus)?;
+        }
+        Some((b.checked_sub(a)?.checked_sub(by)?, minus))
+    };
+    match condition {
+        Expr::And(a, b) => {
+            inequalities(a, rank, into)?;
+            inequalities(b, rank, into)?;
+        }
+        Expr::Lt(a, b) => into.push(less(a, b, 1)?),
+        Expr::Not(negated) => match &**negated {
+            Expr::Lt(a, b) => into.push(less(b, a, 0)?),
+            _ => return None,
+        },
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Whether a stage can run on the tiles of a contraction as each is done: element by element, over the same space, reading what
+/// the kernel has `made` so far as it lies.
+pub(super) fn finishes(stage: &Stage, of: &MapReduce, roles: &Contraction, made: &[&Node]) -> bool {
+    let Work::MapReduce(work) = &stage.work else { return false };
+    let kept = kept_axes(of);
+    let sizes = kept.iter().map(|&axis| of.space[axis]);
+    let own: Axes = (0..work.space.len()).filter(|&axis| work.space[axis] != 1).collect();
+    if work.reduce.is_some() || stage.region.is_some() || !own.iter().map(|&axis| work.space[axis]).eq(sizes) {
+        return false;
+    }
+    let by_place =
+        |step: &Step| matches!(step, Step::Place { .. } | Step::Gather { .. } | Step::Index { .. } | Step::Rand { .. });
+    if work.expression.steps.iter().any(by_place) {
+        return false;
+    }
+    let dense = row_major_strides(&work.space);
+    work.loads.iter().all(|load| {
+        let Some((offset, strides)) = load.strided() else { return false };
+        let inside = made.contains(&&stage.reads[load.read]);
+        let as_it_lies = || offset == 0 && own.iter().all(|&axis| strides[axis] == dense[axis] as i64);
+        let of_axis = |axis: usize| strides[own[kept.iter().position(|&other| other == axis).expect("a kept axis")]];
+        let even = |axes: &Axes| collapsed(axes.iter().map(|&axis| (of.space[axis], of_axis(axis)))).is_some();
+        (!inside || as_it_lies()) && even(&roles.rows) && even(&roles.columns)
+    })
+}
+
+/// The axes of a contraction's output that have more than one element.
+pub(crate) fn kept_axes(work: &MapReduce) -> Axes {
+    let reduced: &[usize] = work.reduce.as_ref().map_or(&[], |(_, axes)| axes);
+    (0..work.space.len()).filter(|axis| work.space[*axis] != 1 && !reduced.contains(axis)).collect()
+}
+
+/// The one stride that walks axes of these sizes and strides, outermost first, as if they were one axis.
+pub(crate) fn collapsed(axes: impl DoubleEndedIterator<Item = (usize, i64)>) -> Option<i64> {
+    let mut axes = axes.rev();
+    let Some((size, stride)) = axes.next() else { return Some(0) };
+    let mut next = stride * size as i64;
+    for (size, stride) in axes {
+        if stride != next {
+            return None;
+        }
+        next *= size as i64;
+    }
+    Some(stride)
+}

@@ -2,7 +2,7 @@
 //! registers, and every product is one fused multiply-add.
 
 use super::element::{Element, Number};
-use super::{Kernel, Tile, avx2_pack, avx2_vector, plain};
+use super::{Kernel, Piece, Tile, avx2_pack, avx2_pieces, avx2_vector, plain};
 use crate::dtype::{bf16, f16};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -254,7 +254,7 @@ unsafe fn narrow_f16(from: *const f32, to: *mut f16, len: usize) {
 }
 
 macro_rules! kernels {
-    ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $abreast:expr, $turn_back:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
+    ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $abreast:expr, $turn_back:expr, $pack_pieces:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
         impl Kernel for Avx2<$elem> {
             type Elem = $elem;
             type Acc = <$elem as Element>::Acc;
@@ -277,6 +277,12 @@ macro_rules! kernels {
             ) {
                 // SAFETY: the caller's promise.
                 unsafe { $abreast(a, left, b, right, to) }
+            }
+
+            #[inline]
+            unsafe fn pack_pieces(pieces: &[Piece<$elem>], depths: &[isize], to: *mut $elem) -> bool {
+                // SAFETY: the caller's promise.
+                unsafe { $pack_pieces(pieces, depths, to) }
             }
 
             #[inline]
@@ -329,12 +335,12 @@ macro_rules! kernels {
 }
 
 kernels! {
-    f32 ROWS, 16, float_tile, abreast, avx2_pack::turn_back_4, avx2_vector::add_rows, add_lines, avx2_pack::turn_4, widen, narrow;
-    f64 ROWS, 8, float_tile, abreast, avx2_pack::turn_back, avx2_vector::add_rows, add_lines, avx2_pack::turn_8, widen, narrow;
-    f16 ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen_f16, narrow_f16;
-    bf16 ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen, narrow;
-    u8 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_1, widen, narrow;
-    u16 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_2, widen, narrow;
-    u32 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_4, widen, narrow;
-    u64 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_8, widen, narrow;
+    f32 ROWS, 16, float_tile, abreast, avx2_pack::turn_back_4, avx2_pieces::pack_4, avx2_vector::add_rows, add_lines, avx2_pack::turn_4, widen, narrow;
+    f64 ROWS, 8, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_8, avx2_vector::add_rows, add_lines, avx2_pack::turn_8, widen, narrow;
+    f16 ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen_f16, narrow_f16;
+    bf16 ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen, narrow;
+    u8 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_1, widen, narrow;
+    u16 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_2, widen, narrow;
+    u32 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_4, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_4, widen, narrow;
+    u64 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_8, widen, narrow;
 }

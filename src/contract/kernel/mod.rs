@@ -8,6 +8,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx2_pack;
 #[cfg(target_arch = "x86_64")]
+mod avx2_pieces;
+#[cfg(target_arch = "x86_64")]
 mod avx2_vector;
 mod element;
 mod plain;
@@ -32,6 +34,15 @@ pub(super) struct Tile<A> {
     pub(super) c_row: isize,
     /// Whether the sum is added to what `c` holds.
     pub(super) add: bool,
+}
+
+/// Lanes of a panel that lie side by side.
+#[derive(Clone, Copy)]
+pub(super) struct Piece<E> {
+    /// Where lane 0 would be.
+    pub(super) start: *const E,
+    /// The lanes that belong to the piece, one bit each.
+    pub(super) lanes: u16,
 }
 
 /// The innermost loops for elements of one type on one kind of machine.
@@ -81,6 +92,13 @@ pub(super) trait Kernel: 'static {
     /// # Safety
     /// The machine is of the kind; the lines may be read and the places written.
     unsafe fn turn(lines: &[*const Self::Elem], depth: usize, ahead: isize, to: *mut Self::Elem) -> bool;
+
+    /// Packs a panel of `COLS` lines that consist of pieces: at each depth, the lanes of a piece are copied from `depth` behind
+    /// its start. Lanes of no piece become zero. False if there is no quick way; nothing has been done then.
+    ///
+    /// # Safety
+    /// The machine is of the kind; the lanes of each piece may be read at all depths, and the panel written.
+    unsafe fn pack_pieces(pieces: &[Piece<Self::Elem>], depths: &[isize], to: *mut Self::Elem) -> bool;
 
     /// Copies `len` elements of each of 16 lanes from `from[e * 16 + lane]` to `lanes[lane][e]`, for the lanes there are.
     ///

@@ -1,7 +1,7 @@
 //! The kernel in plain Rust: any element on any machine.
 
 use super::element::{Element, Number};
-use super::{Kernel, Tile};
+use super::{Kernel, Piece, Tile};
 use std::marker::PhantomData;
 
 /// Elements of type `E` on any machine.
@@ -25,6 +25,10 @@ impl<E: Element> Kernel for Plain<E> {
     unsafe fn abreast(a: *const E::Acc, left: &[u16], b: *const E::Acc, right: &[u16], to: *mut E::Acc) {
         // SAFETY: the caller's promise.
         unsafe { abreast(a, left, b, right, to) }
+    }
+
+    unsafe fn pack_pieces(_pieces: &[Piece<E>], _depths: &[isize], _to: *mut E) -> bool {
+        false
     }
 
     unsafe fn turn_back(from: *const E, len: usize, lanes: &[*mut E]) {

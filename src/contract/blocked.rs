@@ -2,9 +2,9 @@
 
 use super::axes::Group;
 use super::deliver::deliver;
-use super::kernel::{Element, Kernel, Number, Tile, same};
-use super::pack::{View, WIDEST};
-use super::plan::{Pack, Plan, Read, share};
+use super::kernel::{Kernel, Number, Tile, same};
+use super::pack::{View, WIDEST, fill};
+use super::plan::{Pack, Path, Plan, Read, share};
 use super::{Operand, Operands, Product, Source};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -22,14 +22,14 @@ pub(super) struct Scratch<K> {
 impl<K: Kernel> Scratch<K> {
     fn new(plan: &Plan) -> Scratch<K> {
         let (acc, elem) = (size_of::<K::Acc>(), size_of::<K::Elem>());
-        let (left, right) = (plan.most_rows * plan.depth_block, plan.most_cols * plan.depth_block);
+        let (left, right) = (plan.most_rows * plan.depth.most, plan.most_cols * plan.depth.most);
         let mut bytes = 0;
         let mut take = |wanted: bool, size: usize| {
             let start = bytes;
             bytes += if wanted { size.next_multiple_of(64) } else { 0 };
             start
         };
-        let panel = K::COLS * plan.depth_block;
+        let panel = K::COLS * plan.depth.most;
         let packed = plan.packs.iter().map(|pack| pack.line_step * pack.depth_step).max().unwrap_or(0);
         Scratch {
             left: take(plan.left == Read::Local, left * acc),
@@ -94,12 +94,12 @@ const TALLEST: usize = 6;
 /// # Safety
 /// As for [`Product::run`]; the machine is of the kernel's kind.
 pub(super) unsafe fn run<K: Kernel>(product: &Product, phase: usize, part: usize, call: &Operands<'_>) {
-    let plan = &product.plan;
+    let Path::Blocked(plan) = &product.path else { return };
     let scratch = Scratch::<K>::new(plan);
     let worker = Worker::<K> { product, plan, call, scratch };
     // SAFETY: the caller's promise.
     unsafe {
-        if phase + 1 < plan.phases() {
+        if phase + 1 < product.parts.len() {
             worker.pack_shared(part);
         } else {
             worker.multiply(part);
@@ -133,14 +133,14 @@ impl<K: Kernel> Worker<'_, K> {
     /// # Safety
     /// As for [`run`].
     unsafe fn pack_shared(&self, mut part: usize) {
-        let first = self.plan.packs[0].parts(self.plan);
+        let first = self.plan.packs[0].parts(&self.plan.depth);
         let pack = if part < first { &self.plan.packs[0] } else { &self.plan.packs[1] };
         part -= if part < first { 0 } else { first };
         let (rest, line_part) = (part / pack.line_parts, part % pack.line_parts);
         let (rest, depth_part) = (rest / pack.depth_parts, rest % pack.depth_parts);
-        let (batch, block) = (rest / self.plan.depth_blocks(), rest % self.plan.depth_blocks());
+        let (batch, block) = (rest / self.plan.depth.blocks(), rest % self.plan.depth.blocks());
         let (operand, .., width) = self.operand(pack.is_left);
-        let depths = self.plan.depths(block);
+        let depths = self.plan.depth.block(block);
         let depth = depths.start + depth_part * pack.depth_step;
         let line = line_part * pack.line_step;
         let what = Block {
@@ -157,8 +157,9 @@ impl<K: Kernel> Worker<'_, K> {
     /// Where the panel of a line is in what is shared.
     fn shared(&self, pack: &Pack, batch: usize, block: usize, line: usize) -> *mut K::Acc {
         let batch = if pack.batch == 1 { 0 } else { batch };
-        let depths = self.plan.depths(block);
-        let at = pack.start + batch * pack.lines * self.plan.depth + pack.lines * depths.start + line * depths.len();
+        let depths = self.plan.depth.block(block);
+        let at =
+            pack.start + batch * pack.lines * self.plan.depth.len + pack.lines * depths.start + line * depths.len();
         self.call.shared.cast::<K::Acc>().wrapping_add(at)
     }
 
@@ -215,10 +216,10 @@ impl<K: Kernel> Worker<'_, K> {
         let plan = self.plan;
         let (rest, row_part) = (part / plan.row_parts, part % plan.row_parts);
         let (batch_part, col_part) = (rest / plan.col_parts, rest % plan.col_parts);
-        let rows = share(plan.rows, K::ROWS, plan.row_parts, row_part);
-        let cols = share(plan.cols, K::COLS, plan.col_parts, col_part);
+        let rows = share(plan.sizes.rows, K::ROWS, plan.row_parts, row_part);
+        let cols = share(plan.sizes.cols, K::COLS, plan.col_parts, col_part);
         let first = batch_part * plan.batch_step;
-        for batch in first..(first + plan.batch_step).min(plan.batch) {
+        for batch in first..(first + plan.batch_step).min(plan.sizes.batch) {
             // SAFETY: the caller's promise.
             unsafe { self.tile(batch, rows.clone(), cols.clone()) }
         }
@@ -232,9 +233,9 @@ impl<K: Kernel> Worker<'_, K> {
             let tile = self.scratch_at::<K::Acc>(self.scratch.tile);
             let direct = if self.call.finish.is_none() { self.place(batch, &rows, &cols) } else { None };
             let (to, stride) = direct.unwrap_or((tile, cols.len().next_multiple_of(K::COLS) as isize));
-            for block in 0..self.plan.depth_blocks() {
+            for block in 0..self.plan.depth.blocks() {
                 let (left, right) = (self.left(batch, block, &rows), self.right(batch, block, &cols));
-                let (depth, sizes) = (self.plan.depths(block).len(), (rows.len(), cols.len()));
+                let (depth, sizes) = (self.plan.depth.block(block).len(), (rows.len(), cols.len()));
                 self.sum(left, right, &Part { depth, sizes, to, stride, roomy: direct.is_none(), add: block > 0 });
             }
             if direct.is_none() {
@@ -259,7 +260,7 @@ impl<K: Kernel> Worker<'_, K> {
     /// # Safety
     /// As for [`run`].
     unsafe fn left(&self, batch: usize, block: usize, rows: &Range<usize>) -> Panels<K::Acc> {
-        let depths = self.plan.depths(block);
+        let depths = self.plan.depth.block(block);
         let packed = |start| Panels::packed(start, K::ROWS, depths.len());
         match self.plan.left {
             Read::Direct => {
@@ -281,7 +282,7 @@ impl<K: Kernel> Worker<'_, K> {
     /// # Safety
     /// As for [`run`].
     unsafe fn right(&self, batch: usize, block: usize, cols: &Range<usize>) -> Panels<K::Acc> {
-        let depths = self.plan.depths(block);
+        let depths = self.plan.depth.block(block);
         let packed = |start| Panels::packed(start, K::COLS, depths.len());
         match self.plan.right {
             Read::Direct => {
@@ -377,32 +378,6 @@ impl<K: Kernel> Worker<'_, K> {
                     }
                 }
             }
-        }
-    }
-}
-
-/// Computes panels of an operand. Lines that are missing are zeros.
-///
-/// # Safety
-/// `to` has room for whole panels.
-unsafe fn fill<E: Element>(
-    source: &dyn Source,
-    batch: usize,
-    lines: Range<usize>,
-    depth: Range<usize>,
-    width: usize,
-    panel: usize,
-    to: *mut E,
-) {
-    for (i, start) in lines.clone().step_by(width).enumerate() {
-        let to = to.wrapping_add(i * panel);
-        let end = (start + width).min(lines.end);
-        // SAFETY: the caller's promise.
-        unsafe {
-            if end - start < width {
-                (0..depth.len() * width).for_each(|i| *to.add(i) = E::ZERO);
-            }
-            source.fill(batch, start..end, depth.clone(), to.cast(), 1, width);
         }
     }
 }

@@ -57,10 +57,9 @@ pub(super) unsafe fn deliver<K: Kernel>(
     }
 }
 
-/// The elements from one row of a tile to the next, as what follows sees it.
-pub(super) fn tile_stride<K: Kernel>(cols: usize) -> usize {
-    let sums = cols.next_multiple_of(K::COLS);
-    if K::Elem::FINISHED_WIDE { sums } else { sums * (size_of::<K::Acc>() / size_of::<K::Elem>()) }
+/// The elements from one row of a tile to the next, as what follows sees it, if sums are `stride` apart.
+pub(super) fn finished_stride<K: Kernel>(stride: usize) -> usize {
+    if K::Elem::FINISHED_WIDE { stride } else { stride * (size_of::<K::Acc>() / size_of::<K::Elem>()) }
 }
 
 /// Makes elements of sums where what follows expects elements, each row where it is. Gives the stride as it is then.
@@ -78,5 +77,5 @@ unsafe fn settle<K: Kernel>(tile: *mut K::Acc, rows: usize, cols: usize, stride:
             unsafe { *sums.cast::<K::Elem>().add(col) = K::Elem::narrow(*sums.add(col)) }
         }
     }
-    stride * (size_of::<K::Acc>() / size_of::<K::Elem>())
+    finished_stride::<K>(stride)
 }

@@ -6,10 +6,13 @@
 //!
 //! # The order of sums
 //!
-//! Depth is cut into blocks, by its length and the dtype alone. Within a block products are added one after the other to a
-//! sum that starts with 0; sums of blocks are added in order. Each product is fused with its addition where the machine can
-//! do that. So an element of the result depends on the elements it is made of, but not on threads, parts, strides or the
-//! path that was chosen.
+//! It follows from the sizes of the groups alone, and each product is fused with its addition where the machine can do that.
+//! So an element of the result depends on the elements it is made of, but not on threads, parts, strides, sources or what
+//! follows.
+//!
+//! Depth is cut into equal blocks of at most 256. Within a block products are added one after the other to a sum that
+//! starts with 0; sums of blocks are added in order. Where the result has one row or one column, products are added to
+//! lanes instead, as `vector.rs` says.
 
 mod axes;
 mod blocked;
@@ -19,10 +22,12 @@ mod pack;
 mod plan;
 #[cfg(test)]
 mod tests;
+mod tiny;
+mod vector;
 
 use crate::dtype::DType;
 use axes::Group;
-use plan::Plan;
+use plan::Path;
 use std::ops::Range;
 
 /// What is to be computed: `out[b, m, n] = Σ_k left[b, m, k] · right[b, k, n]`, every group having any number of axes.
@@ -60,7 +65,11 @@ pub(crate) struct Product {
     left: Operand,
     right: Operand,
     out: Target,
-    plan: Plan,
+    path: Path,
+    /// The parts of each phase.
+    parts: Vec<usize>,
+    shared_bytes: usize,
+    thread_bytes: usize,
     tiles: Vec<TileShape>,
     run: unsafe fn(&Product, usize, usize, &Operands<'_>),
 }
@@ -147,22 +156,22 @@ impl Product {
 
     /// How many phases there are. They run one after the other; all parts of a phase may run at once.
     pub(crate) fn phases(&self) -> usize {
-        self.plan.phases()
+        self.parts.len()
     }
 
     /// How many parts a phase has, by shape only.
     pub(crate) fn parts(&self, phase: usize) -> usize {
-        self.plan.parts(phase)
+        self.parts[phase]
     }
 
     /// The bytes shared by all threads.
     pub(crate) fn shared_bytes(&self) -> usize {
-        self.plan.shared_bytes
+        self.shared_bytes
     }
 
     /// The bytes of scratch for each thread.
     pub(crate) fn thread_bytes(&self) -> usize {
-        self.plan.thread_bytes
+        self.thread_bytes
     }
 
     /// The shapes of all tiles that there are, each once; the largest first.

@@ -4,12 +4,17 @@
 //! `k * width + line`. Where the last panel has no more lines it holds zeros, or some line again;
 //! what comes of them is never stored.
 
+use super::Source;
 use super::axes::{Group, Run};
-use super::kernel::{Element, Kernel};
+use super::kernel::{Element, Kernel, Piece};
 use std::ops::Range;
 
 /// The most lines a panel may have.
 pub(super) const WIDEST: usize = 16;
+
+/// The most depth that is packed at once through windows, and the most pieces of a panel.
+const DEEPEST: usize = 256;
+const MOST_PIECES: usize = 4;
 
 /// One batch index of an operand.
 pub(super) struct View<'a, E> {
@@ -41,6 +46,8 @@ impl<E: Element> View<'_, E> {
                     8 => self.pack_along::<8>(lines, depth, panel, to),
                     _ => self.pack_along::<WIDEST>(lines, depth, panel, to),
                 }
+            } else if self.lines.inner() == 1 && width == K::COLS && depth.len() <= DEEPEST {
+                self.pack_windows::<K>(lines, depth, panel, to);
             } else {
                 for (i, start) in lines.clone().step_by(width).enumerate() {
                     let end = (start + width).min(lines.end);
@@ -84,6 +91,47 @@ impl<E: Element> View<'_, E> {
                     }
                 }
                 done += run.len;
+            }
+        }
+    }
+
+    /// Lines that lie side by side with breaks, as windows over the rows of an image do.
+    ///
+    /// # Safety
+    /// As for [`View::pack`], with columns.
+    unsafe fn pack_windows<K: Kernel<Elem = E>>(
+        &self,
+        lines: Range<usize>,
+        depth: Range<usize>,
+        panel: usize,
+        to: *mut E,
+    ) {
+        let mut places = [0; DEEPEST];
+        let mut done = 0;
+        for run in self.depth.runs(depth.clone()) {
+            for k in 0..run.len {
+                places[done] = run.offset + k as isize * run.stride;
+                done += 1;
+            }
+        }
+        for (i, start) in lines.clone().step_by(K::COLS).enumerate() {
+            let lines = start..(start + K::COLS).min(lines.end);
+            let to = to.wrapping_add(i * panel);
+            let mut pieces = [Piece { start: self.base, lanes: 0 }; MOST_PIECES];
+            let (mut count, mut lane) = (0, 0);
+            for run in self.lines.runs(lines.clone()) {
+                if count < MOST_PIECES {
+                    let start = self.base.wrapping_offset(run.offset - lane as isize);
+                    pieces[count] = Piece { start, lanes: (((1u32 << run.len) - 1) << lane) as u16 };
+                }
+                count += 1;
+                lane += run.len;
+            }
+            // SAFETY: the caller's promise.
+            unsafe {
+                if count > MOST_PIECES || !K::pack_pieces(&pieces[..count], &places[..done], to) {
+                    self.pack_across::<K>(lines, depth.clone(), 0, K::COLS, to);
+                }
             }
         }
     }
@@ -140,6 +188,32 @@ unsafe fn pack_run<K: Kernel>(starts: &[*const K::Elem], run: Run, ahead: isize,
             for (i, line) in lines.iter().enumerate() {
                 *to.add(k * width + i) = *line.offset(k as isize * run.stride);
             }
+        }
+    }
+}
+
+/// Computes panels of an operand. Lines that are missing are zeros.
+///
+/// # Safety
+/// `to` has room for whole panels.
+pub(super) unsafe fn fill<E: Element>(
+    source: &dyn Source,
+    batch: usize,
+    lines: Range<usize>,
+    depth: Range<usize>,
+    width: usize,
+    panel: usize,
+    to: *mut E,
+) {
+    for (i, start) in lines.clone().step_by(width).enumerate() {
+        let to = to.wrapping_add(i * panel);
+        let end = (start + width).min(lines.end);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if end - start < width {
+                (0..depth.len() * width).for_each(|i| *to.add(i) = E::ZERO);
+            }
+            source.fill(batch, start..end, depth.clone(), to.cast(), 1, width);
         }
     }
 }

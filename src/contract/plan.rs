@@ -1,7 +1,7 @@
 //! Which path a contraction takes, and how it is cut into parts: by shape, strides and machine, never by threads.
 
 use super::kernel::{Kernel, Plain};
-use super::{Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver};
+use super::{Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver, tiny, vector};
 use crate::dtype::{DType, bf16, f16};
 use std::ops::Range;
 
@@ -16,15 +16,61 @@ pub(super) enum Read {
     Shared,
 }
 
-/// How a product runs.
-#[derive(Clone, Debug)]
-pub(super) struct Plan {
+/// The way a product is computed.
+pub(super) enum Path {
+    /// There is nothing to compute.
+    Empty,
+    Blocked(Plan),
+    Vector(vector::Plan),
+    Tiny(tiny::Plan),
+}
+
+/// How many indices each group has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
     pub(super) batch: usize,
     pub(super) rows: usize,
     pub(super) cols: usize,
     pub(super) depth: usize,
-    /// Depth at a time.
-    pub(super) depth_block: usize,
+}
+
+impl Sizes {
+    /// Multiply-adds of one batch index.
+    pub(super) fn work(&self) -> usize {
+        (self.rows * self.cols).saturating_mul(self.depth.max(1))
+    }
+}
+
+/// Depth, cut into blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Depth {
+    pub(super) len: usize,
+    /// The most of a block.
+    pub(super) most: usize,
+}
+
+impl Depth {
+    /// Blocks of about equal size, of whole eights.
+    fn new(len: usize) -> Depth {
+        let blocks = len.div_ceil(DEPTH_BLOCK).max(1);
+        Depth { len, most: len.div_ceil(blocks).next_multiple_of(8).max(8) }
+    }
+
+    /// How many blocks there are; one even if there is no depth, so that the sum is 0.
+    pub(super) fn blocks(&self) -> usize {
+        self.len.div_ceil(self.most).max(1)
+    }
+
+    pub(super) fn block(&self, block: usize) -> Range<usize> {
+        block * self.most..((block + 1) * self.most).min(self.len)
+    }
+}
+
+/// How a product runs in blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) sizes: Sizes,
+    pub(super) depth: Depth,
     /// Into how many parts rows and columns are cut, and how many batch indices are one part.
     pub(super) row_parts: usize,
     pub(super) col_parts: usize,
@@ -36,8 +82,6 @@ pub(super) struct Plan {
     pub(super) most_cols: usize,
     /// What is packed for all parts, if anything is: the left operand first.
     pub(super) packs: Vec<Pack>,
-    pub(super) shared_bytes: usize,
-    pub(super) thread_bytes: usize,
 }
 
 /// The packing of a whole operand for all parts.
@@ -58,12 +102,12 @@ pub(super) struct Pack {
 }
 
 /// Multiply-adds that are worth a part of their own.
-const PART: usize = 1 << 17;
+pub(super) const PART: usize = 1 << 17;
 /// Elements that are worth a part of their own when they are packed.
 const PACK_PART: usize = 1 << 15;
-/// Rows and columns of a part where there are many of both.
+/// Rows, and bytes of columns, of a part where there are many of both.
 const TILE_ROWS: usize = 96;
-const TILE_COLS: usize = 1024;
+const TILE_COL_BYTES: usize = 4 << 10;
 /// Where there are no more rows (columns) than this, a part takes them all.
 const FEW: usize = 192;
 /// Columns of a part that packs them for itself.
@@ -71,36 +115,12 @@ const LOCAL_COLS: usize = 256;
 /// Bytes of an operand that is read where it is by many tiles: it stays in the first cache, or the second.
 const FIRST_CACHE: usize = 16 << 10;
 const SECOND_CACHE: usize = 128 << 10;
-/// Bytes of a block of depth in a panel of columns.
-const PANEL_BYTES: usize = 16 << 10;
-
-impl Plan {
-    pub(super) fn phases(&self) -> usize {
-        1 + usize::from(!self.packs.is_empty())
-    }
-
-    pub(super) fn parts(&self, phase: usize) -> usize {
-        if phase + 1 < self.phases() {
-            self.packs.iter().map(|pack| pack.parts(self)).sum()
-        } else {
-            self.batch.div_ceil(self.batch_step) * self.row_parts * self.col_parts
-        }
-    }
-
-    /// Blocks of depth; there is one even if depth is 0, so that the sum is 0.
-    pub(super) fn depth_blocks(&self) -> usize {
-        self.depth.div_ceil(self.depth_block).max(1)
-    }
-
-    /// A block of depth.
-    pub(super) fn depths(&self, block: usize) -> Range<usize> {
-        block * self.depth_block..((block + 1) * self.depth_block).min(self.depth)
-    }
-}
+/// The most depth of a block: panels of one block stay in the first cache.
+const DEPTH_BLOCK: usize = 256;
 
 impl Pack {
-    pub(super) fn parts(&self, plan: &Plan) -> usize {
-        self.batch * plan.depth_blocks() * self.line_parts * self.depth_parts
+    pub(super) fn parts(&self, depth: &Depth) -> usize {
+        self.batch * depth.blocks() * self.line_parts * self.depth_parts
     }
 }
 
@@ -152,10 +172,35 @@ fn ready<K: Kernel>(c: &Contraction) -> Product {
     let (rows, cols) = rows.split_at(c.rows.len());
     let out =
         Target { batch: Group::new(&c.batch, batch), rows: Group::new(&c.rows, rows), cols: Group::new(&c.cols, cols) };
-    let plan = choose::<K>(&left, &right, &out);
+    let sizes = Sizes { batch: out.batch.len(), rows: out.rows.len(), cols: out.cols.len(), depth: left.depth.len() };
+
     let run: unsafe fn(&Product, usize, usize, &Operands<'_>) = blocked::run::<K>;
-    let tiles = tiles::<K>(&plan);
-    Product { left, right, out, plan, tiles, run }
+    let mut product = Product {
+        left,
+        right,
+        out,
+        path: Path::Empty,
+        parts: vec![0],
+        shared_bytes: 0,
+        thread_bytes: 0,
+        tiles: Vec::new(),
+        run,
+    };
+    if sizes.batch * sizes.rows * sizes.cols == 0 {
+        return product;
+    }
+    let computed = product.left.computed || product.right.computed;
+    if tiny::serves(sizes) && !computed {
+        tiny::prepare::<K>(&mut product, sizes);
+    } else if tiny::serves(sizes) {
+        // Computed operands come in blocks. The order of sums is the same.
+        prepare::<K>(&mut product, sizes, Depth::new(sizes.depth));
+    } else if sizes.rows == 1 || sizes.cols == 1 {
+        vector::prepare::<K>(&mut product, sizes);
+    } else {
+        prepare::<K>(&mut product, sizes, Depth::new(sizes.depth));
+    }
+    product
 }
 
 /// The shapes of all tiles, each once; the largest first.
@@ -166,9 +211,10 @@ fn tiles<K: Kernel>(plan: &Plan) -> Vec<TileShape> {
         lengths.dedup();
         lengths
     };
-    let columns = lengths(plan.cols, K::COLS, plan.col_parts);
-    let shape = |rows: usize, cols: usize| TileShape { rows, cols, stride: deliver::tile_stride::<K>(cols) };
-    let rows = lengths(plan.rows, K::ROWS, plan.row_parts);
+    let columns = lengths(plan.sizes.cols, K::COLS, plan.col_parts);
+    let stride = |cols: usize| deliver::finished_stride::<K>(cols.next_multiple_of(K::COLS));
+    let shape = |rows: usize, cols: usize| TileShape { rows, cols, stride: stride(cols) };
+    let rows = lengths(plan.sizes.rows, K::ROWS, plan.row_parts);
     rows.iter().flat_map(|&rows| columns.iter().map(move |&cols| shape(rows, cols))).collect()
 }
 
@@ -191,45 +237,53 @@ fn is_plain<K: Kernel>(operand: &Operand) -> bool {
     super::kernel::same::<K>() && !operand.computed && one_stride(&operand.lines) && one_stride(&operand.depth)
 }
 
-fn choose<K: Kernel>(left: &Operand, right: &Operand, out: &Target) -> Plan {
-    let (batch, rows, cols, depth) = (out.batch.len(), out.rows.len(), out.cols.len(), left.depth.len());
+/// Chooses parts, and where the operands are read.
+fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
+    let Sizes { batch, rows, cols, .. } = sizes;
+    let (left, right) = (&product.left, &product.right);
     let acc = size_of::<K::Acc>();
-    let depth_block = depth_block(depth, PANEL_BYTES / (K::COLS * acc));
-    let work = (rows * cols).saturating_mul(depth.max(1));
+    let work = sizes.work();
     let mut grid = Grid { row_parts: 1, col_parts: 1, batch_step: 1 };
-    if rows * cols * batch == 0 {
-        grid.batch_step = 1;
-    } else if work <= 2 * PART {
+    if work <= 2 * PART {
         grid.batch_step = (PART / work.max(1)).clamp(1, batch);
     } else if batch < 16 || work > 32 * PART {
-        grid.cut(rows, cols, work);
+        grid.cut(rows, cols, work, TILE_COL_BYTES / acc);
     }
-    let row_panels = rows.div_ceil(K::ROWS);
-    let col_panels = cols.div_ceil(K::COLS);
-    let row_parts = grid.row_parts.clamp(1, row_panels.max(1));
-    let col_parts = grid.col_parts.clamp(1, col_panels.max(1));
+    let (row_panels, col_panels) = (rows.div_ceil(K::ROWS), cols.div_ceil(K::COLS));
+    let (row_parts, col_parts) = (grid.row_parts.clamp(1, row_panels), grid.col_parts.clamp(1, col_panels));
     let most_rows = row_panels.div_ceil(row_parts) * K::ROWS;
     let most_cols = col_panels.div_ceil(col_parts) * K::COLS;
 
-    let left_plain = is_plain::<K>(left) && rows * depth * acc <= SECOND_CACHE;
+    let left_plain = is_plain::<K>(left) && rows * sizes.depth * acc <= SECOND_CACHE;
     let left_read = match (left_plain, col_parts > 1 && most_cols < LOCAL_COLS) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
         (false, false) => Read::Local,
     };
-    let right_plain = is_plain::<K>(right) && right.lines.inner() == 1 && cols * depth * acc <= FIRST_CACHE;
+    let right_plain = is_plain::<K>(right) && right.lines.inner() == 1 && cols * sizes.depth * acc <= FIRST_CACHE;
     let right_read = match (right_plain, row_parts > 1) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
         (false, false) => Read::Local,
     };
-
-    let mut plan = Plan {
-        batch,
-        rows,
-        cols,
+    let mut shared_bytes = 0;
+    let mut packs = Vec::new();
+    for (read, operand, is_left, width) in [(left_read, left, true, K::ROWS), (right_read, right, false, K::COLS)] {
+        if read == Read::Shared {
+            let start = shared_bytes / acc;
+            let pack = Pack::new(batch, &depth, operand, is_left, width, start);
+            shared_bytes += (pack.batch * pack.lines * sizes.depth * acc).next_multiple_of(64);
+            packs.push(pack);
+        }
+    }
+    product.parts.clear();
+    if !packs.is_empty() {
+        product.parts.push(packs.iter().map(|pack| pack.parts(&depth)).sum());
+    }
+    product.parts.push(batch.div_ceil(grid.batch_step) * row_parts * col_parts);
+    let plan = Plan {
+        sizes,
         depth,
-        depth_block,
         row_parts,
         col_parts,
         batch_step: grid.batch_step,
@@ -237,48 +291,26 @@ fn choose<K: Kernel>(left: &Operand, right: &Operand, out: &Target) -> Plan {
         right: right_read,
         most_rows,
         most_cols,
-        packs: Vec::new(),
-        shared_bytes: 0,
-        thread_bytes: 0,
+        packs,
     };
-    if rows * cols * batch == 0 {
-        plan.row_parts = 0;
-        return plan;
-    }
-    for (read, operand, is_left, width) in [(left_read, left, true, K::ROWS), (right_read, right, false, K::COLS)] {
-        if read == Read::Shared {
-            add_pack::<K>(&mut plan, operand, is_left, width);
-        }
-    }
-    plan.thread_bytes = blocked::Scratch::<K>::bytes(&plan);
-    plan
+    product.shared_bytes = shared_bytes;
+    product.thread_bytes = blocked::Scratch::<K>::bytes(&plan);
+    product.tiles = tiles::<K>(&plan);
+    product.path = Path::Blocked(plan);
 }
 
-/// Blocks of about equal size, of whole eights, at most `most`.
-fn depth_block(depth: usize, most: usize) -> usize {
-    let blocks = depth.div_ceil(most).max(1);
-    depth.div_ceil(blocks).next_multiple_of(8).max(8)
-}
-
-fn add_pack<K: Kernel>(plan: &mut Plan, operand: &Operand, is_left: bool, width: usize) {
-    let lines = operand.lines.len().next_multiple_of(width);
-    let batch = if operand.batch.is_still() && !operand.computed { 1 } else { plan.batch };
-    // Parts are cut across what lies side by side, so that memory is read in long pieces.
-    let (line_step, depth_step) = match operand.lines.inner() == 1 {
-        true => (lines, (PACK_PART / lines).next_multiple_of(8).min(plan.depth_block)),
-        false => ((PACK_PART / plan.depth_block).next_multiple_of(width).min(lines), plan.depth_block),
-    };
-    plan.packs.push(Pack {
-        is_left,
-        batch,
-        lines,
-        line_step,
-        depth_step,
-        line_parts: lines.div_ceil(line_step),
-        depth_parts: plan.depth_block.div_ceil(depth_step),
-        start: plan.shared_bytes / size_of::<K::Acc>(),
-    });
-    plan.shared_bytes += (batch * lines * plan.depth * size_of::<K::Acc>()).next_multiple_of(64);
+impl Pack {
+    fn new(batch: usize, depth: &Depth, operand: &Operand, is_left: bool, width: usize, start: usize) -> Pack {
+        let lines = operand.lines.len().next_multiple_of(width);
+        let batch = if operand.batch.is_still() && !operand.computed { 1 } else { batch };
+        // Parts are cut across what lies side by side, so that memory is read in long pieces.
+        let (line_step, depth_step) = match operand.lines.inner() == 1 {
+            true => (lines, (PACK_PART / lines).next_multiple_of(8).clamp(8, depth.most)),
+            false => ((PACK_PART / depth.most).next_multiple_of(width).min(lines), depth.most),
+        };
+        let (line_parts, depth_parts) = (lines.div_ceil(line_step), depth.most.div_ceil(depth_step));
+        Pack { is_left, batch, lines, line_step, depth_step, line_parts, depth_parts, start }
+    }
 }
 
 /// How a product is cut into parts.
@@ -289,7 +321,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn cut(&mut self, rows: usize, cols: usize, work: usize) {
+    fn cut(&mut self, rows: usize, cols: usize, work: usize, tile_cols: usize) {
         let parts = work.div_ceil(2 * PART);
         if rows <= FEW {
             self.col_parts = parts.min(16).max(cols.div_ceil(LOCAL_COLS)).next_multiple_of(2);
@@ -297,7 +329,7 @@ impl Grid {
             self.row_parts = parts.min(16).max(rows.div_ceil(TILE_ROWS)).next_multiple_of(2);
         } else {
             self.row_parts = rows.div_ceil(TILE_ROWS).next_multiple_of(2);
-            self.col_parts = cols.div_ceil(TILE_COLS);
+            self.col_parts = cols.div_ceil(tile_cols);
         }
     }
 }

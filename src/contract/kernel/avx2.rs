@@ -2,7 +2,7 @@
 //! registers, and every product is one fused multiply-add.
 
 use super::element::{Element, Number};
-use super::{Kernel, Tile, avx2_pack, plain};
+use super::{Kernel, Piece, Tile, avx2_pack, avx2_pieces, avx2_vector, plain};
 use crate::dtype::{bf16, f16};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -24,6 +24,8 @@ pub(super) trait Lanes: Number {
     unsafe fn load(from: *const Self) -> Self::Vector;
     unsafe fn splat(from: *const Self) -> Self::Vector;
     unsafe fn fused(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+    /// `a * b + c` of single numbers, rounded once.
+    unsafe fn fused_one(a: Self, b: Self, c: Self) -> Self;
     unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn store(to: *mut Self, value: Self::Vector);
 }
@@ -56,6 +58,11 @@ macro_rules! lanes {
             unsafe fn fused(a: $vector, b: $vector, c: $vector) -> $vector {
                 // SAFETY: the machine has FMA.
                 unsafe { $fused(a, b, c) }
+            }
+
+            #[inline(always)]
+            unsafe fn fused_one(a: $float, b: $float, c: $float) -> $float {
+                a.mul_add(b, c)
             }
 
             #[inline(always)]
@@ -175,6 +182,33 @@ unsafe fn integer_tile<A: Number>(rows: usize, _cols: usize, call: &Tile<A>) {
 }
 
 /// # Safety
+/// As for [`Kernel::abreast`].
+#[target_feature(enable = "avx2,fma")]
+unsafe fn abreast<A: Lanes>(a: *const A, left: &[u16], b: *const A, right: &[u16], to: *mut A) {
+    // SAFETY: the caller's promise; four vectors hold 16 numbers of any kind.
+    unsafe {
+        let mut sums = [A::zero(); 4];
+        for (&l, &r) in left.iter().zip(right) {
+            let (a, b) = (a.add(usize::from(l) * 16), b.add(usize::from(r) * 16));
+            for (v, sum) in sums[..16 / A::LANES].iter_mut().enumerate() {
+                *sum = A::fused(A::load(a.add(v * A::LANES)), A::load(b.add(v * A::LANES)), *sum);
+            }
+        }
+        for (v, &sum) in sums[..16 / A::LANES].iter().enumerate() {
+            A::store(to.add(v * A::LANES), sum);
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::abreast`].
+#[target_feature(enable = "avx2")]
+unsafe fn integer_abreast<A: Number>(a: *const A, left: &[u16], b: *const A, right: &[u16], to: *mut A) {
+    // SAFETY: the caller's promise.
+    unsafe { plain::abreast(a, left, b, right, to) }
+}
+
+/// # Safety
 /// As for [`Kernel::widen`].
 #[target_feature(enable = "avx2")]
 unsafe fn widen<E: Element>(from: *const E, to: *mut E::Acc, len: usize) {
@@ -220,7 +254,7 @@ unsafe fn narrow_f16(from: *const f32, to: *mut f16, len: usize) {
 }
 
 macro_rules! kernels {
-    ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
+    ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $abreast:expr, $turn_back:expr, $pack_pieces:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
         impl Kernel for Avx2<$elem> {
             type Elem = $elem;
             type Acc = <$elem as Element>::Acc;
@@ -231,6 +265,52 @@ macro_rules! kernels {
             unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>) {
                 // SAFETY: the caller's promise.
                 unsafe { $tile(rows, cols, call) }
+            }
+
+            #[inline]
+            unsafe fn abreast(
+                a: *const Self::Acc,
+                left: &[u16],
+                b: *const Self::Acc,
+                right: &[u16],
+                to: *mut Self::Acc,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { $abreast(a, left, b, right, to) }
+            }
+
+            #[inline]
+            unsafe fn pack_pieces(pieces: &[Piece<$elem>], depths: &[isize], to: *mut $elem) -> bool {
+                // SAFETY: the caller's promise.
+                unsafe { $pack_pieces(pieces, depths, to) }
+            }
+
+            #[inline]
+            unsafe fn turn_back(from: *const $elem, len: usize, lanes: &[*mut $elem]) {
+                // SAFETY: the caller's promise.
+                unsafe { $turn_back(from, len, lanes) }
+            }
+
+            #[inline]
+            unsafe fn add_rows(
+                x: *const Self::Acc,
+                rows: &[*const Self::Acc],
+                sums: *mut Self::Acc,
+                len: usize,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { $add_rows(x, rows, sums, len) }
+            }
+
+            #[inline]
+            unsafe fn add_lines<const N: usize>(
+                x: *const Self::Acc,
+                lines: &[*const Self::Acc],
+                depth: usize,
+                sums: *mut Self::Acc,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { avx2_vector::$add_lines::<Self::Acc, N>(x, lines, depth, sums) }
             }
 
             #[inline]
@@ -255,12 +335,12 @@ macro_rules! kernels {
 }
 
 kernels! {
-    f32 ROWS, 16, float_tile, avx2_pack::turn_4, widen, narrow;
-    f64 ROWS, 8, float_tile, avx2_pack::turn_8, widen, narrow;
-    f16 ROWS, 16, float_tile, avx2_pack::turn_2, widen_f16, narrow_f16;
-    bf16 ROWS, 16, float_tile, avx2_pack::turn_2, widen, narrow;
-    u8 4, 16, integer_tile, avx2_pack::turn_1, widen, narrow;
-    u16 4, 16, integer_tile, avx2_pack::turn_2, widen, narrow;
-    u32 4, 16, integer_tile, avx2_pack::turn_4, widen, narrow;
-    u64 4, 16, integer_tile, avx2_pack::turn_8, widen, narrow;
+    f32 ROWS, 16, float_tile, abreast, avx2_pack::turn_back_4, avx2_pieces::pack_4, avx2_vector::add_rows, add_lines, avx2_pack::turn_4, widen, narrow;
+    f64 ROWS, 8, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_8, avx2_vector::add_rows, add_lines, avx2_pack::turn_8, widen, narrow;
+    f16 ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen_f16, narrow_f16;
+    bf16 ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen, narrow;
+    u8 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_1, widen, narrow;
+    u16 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_2, widen, narrow;
+    u32 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_4, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_4, widen, narrow;
+    u64 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_8, widen, narrow;
 }

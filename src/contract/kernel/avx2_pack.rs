@@ -1,5 +1,6 @@
 //! Turning lines for packing: blocks of 8×8 or 4×4 elements are transposed in registers.
 
+use super::plain;
 use std::arch::x86_64::*;
 
 /// Lines of 4-byte elements, turned eight depths at a time. See [`super::Kernel::turn`].
@@ -55,6 +56,39 @@ pub(super) unsafe fn turn_2<E>(lines: &[*const E], depth: usize, ahead: isize, t
 /// None is needed.
 pub(super) unsafe fn turn_1<E>(_lines: &[*const E], _depth: usize, _ahead: isize, _to: *mut E) -> bool {
     false
+}
+
+/// One element at a time. See [`super::Kernel::turn_back`].
+///
+/// # Safety
+/// As for [`super::Kernel::turn_back`].
+pub(super) unsafe fn turn_back<E: Copy>(from: *const E, len: usize, lanes: &[*mut E]) {
+    // SAFETY: the caller's promise.
+    unsafe { plain::turn_back(from, 0, len, lanes) }
+}
+
+/// Elements of 4 bytes, turned eight at a time. See [`super::Kernel::turn_back`].
+///
+/// # Safety
+/// As for [`super::Kernel::turn_back`].
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn turn_back_4(from: *const f32, len: usize, lanes: &[*mut f32]) {
+    let whole = if lanes.len() == 16 { len / 8 * 8 } else { 0 };
+    // SAFETY: the caller's promise.
+    unsafe {
+        for e in (0..whole).step_by(8) {
+            for (half, lanes) in lanes.chunks_exact(8).enumerate() {
+                let mut rows = [_mm256_setzero_ps(); 8];
+                for (i, row) in rows.iter_mut().enumerate() {
+                    *row = _mm256_loadu_ps(from.add((e + i) * 16 + half * 8));
+                }
+                for (&row, to) in transpose_8x8(rows).iter().zip(lanes) {
+                    _mm256_storeu_ps(to.add(e), row);
+                }
+            }
+        }
+        plain::turn_back(from, whole, len, lanes);
+    }
 }
 
 /// The depths from `from` on, one element at a time.

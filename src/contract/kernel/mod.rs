@@ -7,6 +7,10 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx2_pack;
+#[cfg(target_arch = "x86_64")]
+mod avx2_pieces;
+#[cfg(target_arch = "x86_64")]
+mod avx2_vector;
 mod element;
 mod plain;
 
@@ -32,6 +36,15 @@ pub(super) struct Tile<A> {
     pub(super) add: bool,
 }
 
+/// Lanes of a panel that lie side by side.
+#[derive(Clone, Copy)]
+pub(super) struct Piece<E> {
+    /// Where lane 0 would be.
+    pub(super) start: *const E,
+    /// The lanes that belong to the piece, one bit each.
+    pub(super) lanes: u16,
+}
+
 /// The innermost loops for elements of one type on one kind of machine.
 pub(super) trait Kernel: 'static {
     /// What tensors hold.
@@ -50,12 +63,48 @@ pub(super) trait Kernel: 'static {
     /// The machine is of the kind; what the call says may be read and written.
     unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>);
 
+    /// Sixteen sums of products at once: `to[i] = Σ_k a[left[k] * 16 + i]·b[right[k] * 16 + i]`.
+    ///
+    /// # Safety
+    /// The machine is of the kind; these may be read, and 16 sums written.
+    unsafe fn abreast(a: *const Self::Acc, left: &[u16], b: *const Self::Acc, right: &[u16], to: *mut Self::Acc);
+
+    /// Adds `x[r]·rows[r][j]` for at most 8 rows, `len` long, to the sum at `(j / 16 * 8 + r) * 16 + j % 16`.
+    ///
+    /// # Safety
+    /// The machine is of the kind; rows may be read and sums written.
+    unsafe fn add_rows(x: *const Self::Acc, rows: &[*const Self::Acc], sums: *mut Self::Acc, len: usize);
+
+    /// `sums[i * N + k % N] += x[k]·lines[i][k]` for at most 4 lines; `N` is 8 or 32.
+    ///
+    /// # Safety
+    /// The machine is of the kind; lines may be read and sums written.
+    unsafe fn add_lines<const N: usize>(
+        x: *const Self::Acc,
+        lines: &[*const Self::Acc],
+        depth: usize,
+        sums: *mut Self::Acc,
+    );
+
     /// Copies `depth` elements each of `lines.len()` lines, which lie one after the other in each line, to
     /// `to[k * width + line]`. The next lines that are wanted are `ahead` of these. False if there is no quick way to do that; nothing has been done then.
     ///
     /// # Safety
     /// The machine is of the kind; the lines may be read and the places written.
     unsafe fn turn(lines: &[*const Self::Elem], depth: usize, ahead: isize, to: *mut Self::Elem) -> bool;
+
+    /// Packs a panel of `COLS` lines that consist of pieces: at each depth, the lanes of a piece are copied from `depth` behind
+    /// its start. Lanes of no piece become zero. False if there is no quick way; nothing has been done then.
+    ///
+    /// # Safety
+    /// The machine is of the kind; the lanes of each piece may be read at all depths, and the panel written.
+    unsafe fn pack_pieces(pieces: &[Piece<Self::Elem>], depths: &[isize], to: *mut Self::Elem) -> bool;
+
+    /// Copies `len` elements of each of 16 lanes from `from[e * 16 + lane]` to `lanes[lane][e]`, for the lanes there are.
+    ///
+    /// # Safety
+    /// The machine is of the kind; these may be read and written.
+    unsafe fn turn_back(from: *const Self::Elem, len: usize, lanes: &[*mut Self::Elem]);
 
     /// Elements as they are summed.
     ///

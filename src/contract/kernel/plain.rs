@@ -1,7 +1,7 @@
 //! The kernel in plain Rust: any element on any machine.
 
 use super::element::{Element, Number};
-use super::{Kernel, Tile};
+use super::{Kernel, Piece, Tile};
 use std::marker::PhantomData;
 
 /// Elements of type `E` on any machine.
@@ -20,6 +20,30 @@ impl<E: Element> Kernel for Plain<E> {
     unsafe fn tile(rows: usize, _cols: usize, call: &Tile<E::Acc>) {
         // SAFETY: the caller's promise.
         unsafe { tile_rows(rows, call) }
+    }
+
+    unsafe fn abreast(a: *const E::Acc, left: &[u16], b: *const E::Acc, right: &[u16], to: *mut E::Acc) {
+        // SAFETY: the caller's promise.
+        unsafe { abreast(a, left, b, right, to) }
+    }
+
+    unsafe fn pack_pieces(_pieces: &[Piece<E>], _depths: &[isize], _to: *mut E) -> bool {
+        false
+    }
+
+    unsafe fn turn_back(from: *const E, len: usize, lanes: &[*mut E]) {
+        // SAFETY: the caller's promise.
+        unsafe { turn_back(from, 0, len, lanes) }
+    }
+
+    unsafe fn add_rows(x: *const E::Acc, rows: &[*const E::Acc], sums: *mut E::Acc, len: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { add_rows(x, rows, sums, len) }
+    }
+
+    unsafe fn add_lines<const N: usize>(x: *const E::Acc, lines: &[*const E::Acc], depth: usize, sums: *mut E::Acc) {
+        // SAFETY: the caller's promise.
+        unsafe { add_lines::<E::Acc, N>(x, lines, depth, sums) }
     }
 
     unsafe fn turn(_lines: &[*const E], _depth: usize, _ahead: isize, _to: *mut E) -> bool {
@@ -73,6 +97,73 @@ unsafe fn tile<A: Number, const R: usize>(call: &Tile<A>) {
             for (j, &sum) in sums.iter().enumerate() {
                 *c.add(j) = if call.add { (*c.add(j)).plus(sum) } else { sum };
             }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::abreast`].
+#[inline(always)]
+pub(super) unsafe fn abreast<A: Number>(a: *const A, left: &[u16], b: *const A, right: &[u16], to: *mut A) {
+    let mut sums = [A::ZERO; 16];
+    for (&l, &r) in left.iter().zip(right) {
+        // SAFETY: the caller's promise.
+        let (a, b) = unsafe { (a.add(usize::from(l) * 16), b.add(usize::from(r) * 16)) };
+        for (i, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            *sum = unsafe { sum.plus_product(*a.add(i), *b.add(i)) };
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { to.cast::<[A; 16]>().write(sums) }
+}
+
+/// # Safety
+/// As for [`Kernel::turn_back`], from the element `first` on.
+#[inline(always)]
+pub(super) unsafe fn turn_back<E: Copy>(from: *const E, first: usize, len: usize, lanes: &[*mut E]) {
+    for (lane, &to) in lanes.iter().enumerate() {
+        for e in first..len {
+            // SAFETY: the caller's promise.
+            unsafe { *to.add(e) = *from.add(e * 16 + lane) }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::add_rows`].
+#[inline(always)]
+pub(super) unsafe fn add_rows<A: Number>(x: *const A, rows: &[*const A], sums: *mut A, len: usize) {
+    for start in (0..len).step_by(16) {
+        for (r, row) in rows.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let (x, row, sums) = (*x.add(r), row.add(start), sums.add(start * 8 + r * 16));
+                for j in 0..(len - start).min(16) {
+                    *sums.add(j) = (*sums.add(j)).plus_product(x, *row.add(j));
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::add_lines`].
+#[inline(always)]
+pub(super) unsafe fn add_lines<A: Number, const N: usize>(x: *const A, lines: &[*const A], depth: usize, sums: *mut A) {
+    for (i, line) in lines.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut lanes = sums.add(i * N).cast::<[A; N]>().read();
+            for k in (0..depth / N * N).step_by(N) {
+                for (lane, sum) in lanes.iter_mut().enumerate() {
+                    *sum = sum.plus_product(*x.add(k + lane), *line.add(k + lane));
+                }
+            }
+            for k in depth / N * N..depth {
+                lanes[k % N] = lanes[k % N].plus_product(*x.add(k), *line.add(k));
+            }
+            sums.add(i * N).cast::<[A; N]>().write(lanes);
         }
     }
 }

@@ -45,6 +45,41 @@ fn large_sizes_around_the_blocks() {
 }
 
 #[test]
+fn vectors_of_any_length() {
+    let mut dice = Dice::new(5);
+    for &dtype in &DType::ALL[1..] {
+        for sizes in [[1, 1, 40_000], [1, 5, 33_000], [600, 1, 40], [1, 1100, 130], [17, 1, 2049], [1, 2, 0]] {
+            let layouts = std::array::from_fn(|_| dice.pick(&LAYOUTS));
+            check(&Case::matrices(dtype, sizes, layouts), Extras::default());
+            let extras = Extras { finish: true, left_source: true, right_source: sizes[1] == 1, ..Extras::default() };
+            check(&Case::matrices(dtype, sizes, layouts), extras);
+        }
+    }
+}
+
+#[test]
+fn many_tiny_products() {
+    let mut dice = Dice::new(6);
+    for round in 0..120 {
+        let dtype = dice.pick(&DType::ALL[1..]);
+        let sizes: [usize; 3] = std::array::from_fn(|_| 1 + dice.below(8));
+        let batch = dice.pick(&[31, 32, 33, 100, 517]);
+        let layouts = std::array::from_fn(|_| dice.pick(&LAYOUTS));
+        let [m, n, k] = sizes;
+        let mut case = Case::new(dtype, [&[batch], &[m], &[n], &[k]], layouts);
+        match round % 6 {
+            0 => case = Case::new(dtype, [&[3, batch], &[m], &[n], &[k]], layouts),
+            1 => case.c.left.strides[0] = 0,
+            2 => case.c.right.strides[1] = 0,
+            _ => {}
+        }
+        let extras =
+            Extras { finish: round % 4 == 0, plain: round % 5 == 0, left_source: round % 7 == 0, ..Extras::default() };
+        check(&case, extras);
+    }
+}
+
+#[test]
 fn random_products_of_every_dtype() {
     let mut dice = Dice::new(2);
     for round in 0..300 {

@@ -1,6 +1,6 @@
 //! Contractions computed one element at a time, and the harness that compares.
 
-use crate::contract::{Contraction, Operands, Product, Side, Source, Tile, plan};
+use crate::contract::{Contraction, Operands, Product, Side, Source, Tile, TileShape, plan};
 use crate::dtype::{DType, TensorDType, with_dtype};
 use std::ops::Range;
 use std::sync::Mutex;
@@ -195,11 +195,14 @@ struct Keeper {
     dtype: DType,
     cols: usize,
     rows: usize,
+    tiles: Vec<TileShape>,
     values: Mutex<Vec<Option<f64>>>,
 }
 
 impl Tile for Keeper {
     unsafe fn finish(&self, batch: usize, rows: Range<usize>, cols: Range<usize>, tile: *mut u8, stride: usize) {
+        let shape = TileShape { rows: rows.len(), cols: cols.len(), stride };
+        assert!(self.tiles.contains(&shape), "{shape:?} is not one of {:?}", self.tiles);
         let mut values = self.values.lock().expect("no panic");
         for (i, row) in rows.enumerate() {
             for (j, col) in cols.clone().enumerate() {
@@ -238,7 +241,13 @@ pub(super) fn run<T: TensorDType>(case: &Case, left: &[T], right: &[T], extras: 
     let mut out = vec![T::from_f64(99.0); case.out_len];
     let (mut shared, mut scratch) =
         (Memory::new(product.shared_bytes(), 0xff), Memory::new(product.thread_bytes(), 0xff));
-    let keeper = Keeper { dtype: c.dtype, cols, rows, values: Mutex::new(vec![None; batch * rows * cols]) };
+    let keeper = Keeper {
+        dtype: c.dtype,
+        cols,
+        rows,
+        tiles: product.tiles().to_vec(),
+        values: Mutex::new(vec![None; batch * rows * cols]),
+    };
     let (left_data, right_data) = (left.as_ptr().cast::<u8>(), right.as_ptr().cast::<u8>());
     let from_left = Filler { c: &case.c, is_left: true, data: left_data };
     let from_right = Filler { c: &case.c, is_left: false, data: right_data };

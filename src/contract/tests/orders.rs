@@ -26,7 +26,19 @@ fn bits(sizes: [usize; 3], layouts: [Layout; 3], extras: Extras) -> Vec<u64> {
 
 #[test]
 fn the_same_bits_for_every_layout_and_order_of_parts() {
-    for sizes in [[5, 7, 9], [64, 64, 64], [100, 40, 300], [1, 70, 600], [70, 1, 600], [200, 230, 520], [3, 3, 700]] {
+    for sizes in [
+        [5, 7, 9],
+        [64, 64, 64],
+        [100, 40, 300],
+        [1, 70, 600],
+        [70, 1, 600],
+        [200, 230, 520],
+        [3, 3, 700],
+        [1, 37, 5001],
+        [1, 1, 70],
+        [1, 1, 70_003],
+        [2, 1, 70_003],
+    ] {
         let expected = bits(sizes, [Layout::Dense; 3], Extras::default());
         for left in [Layout::Dense, Layout::Turned, Layout::Loose] {
             for right in [Layout::Dense, Layout::Turned, Layout::Loose] {

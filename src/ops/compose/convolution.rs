@@ -39,7 +39,7 @@ pub(crate) fn conv(
     }
     let (samples, channels, outputs) = (x.shape()[0], x.shape()[1], weight.shape()[0]);
     let kernel: Spatial = weight.shape()[2..].into();
-    let windows = windows(op, x, &kernel, sliding)?; // [N, C, ..places, ..kernel]
+    let windows = stored_windows(op, x, &kernel, sliding)?; // [N, C, ..places, ..kernel]
     let places: Spatial = windows.shape()[2..2 + spatial].into();
     // Groups stand beside the outputs: [N, G, 1, C/G, ..places, ..kernel] · [1, G, O/G, C/G, 1.., ..kernel].
     let (inside, out) = (channels / groups, outputs / groups);
@@ -98,7 +98,7 @@ fn input_gradient(g: &Node, shape: &[usize], weight: &Node, sliding: &Sliding, g
         ranges[2 + k].start = beyond;
         ranges[2 + k].len = g.shape()[2 + k].saturating_sub(2 * beyond);
     }
-    let g = g.sliced(&ranges).padded(&padding, Literal::zero(g.dtype()))?;
+    let g = with_border(&g.sliced(&ranges), &padding)?;
     let mut turned = crate::graph::build::whole_ranges(weight.shape());
     for range in &mut turned[2..] {
         *range = SliceRange { start: range.len - 1, step: -1, len: range.len };
@@ -115,7 +115,7 @@ fn input_gradient(g: &Node, shape: &[usize], weight: &Node, sliding: &Sliding, g
 fn weight_gradient(g: &Node, x: &Node, weight: &Node, sliding: &Sliding, groups: usize) -> Result<Node> {
     let spatial = sliding.stride.len();
     let kernel: Spatial = weight.shape()[2..].into();
-    let windows = windows("conv", x, &kernel, sliding)?; // [N, C, ..places, ..kernel]
+    let windows = stored_windows("conv", x, &kernel, sliding)?; // [N, C, ..places, ..kernel]
     let places = &windows.shape()[2..2 + spatial];
     let (samples, outputs, inside) = (x.shape()[0], weight.shape()[0], weight.shape()[1]);
     let shape_of = |out: usize, inside: usize, kernel: &[usize]| -> Shape {
@@ -127,6 +127,25 @@ fn weight_gradient(g: &Node, x: &Node, weight: &Node, sliding: &Sliding, groups:
     let right = windows.reshaped(&shape_of(1, inside, &kernel)).broadcast_to(&whole)?;
     let summed: SmallVec<[isize; 6]> = std::iter::once(0).chain(4..4 + spatial as isize).collect();
     Ok((&left * &right).reduce("conv", ReduceKind::Sum, &summed, false)?.reshaped(weight.shape()))
+}
+
+/// The windows of an input whose border is in memory: they are read at strides then, many times over.
+#[track_caller]
+fn stored_windows(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Result<Node> {
+    check_sliding(op, x, kernel, sliding)?;
+    let amounts = sliding.padding.iter().map(|&amount| (amount, amount));
+    let padding: SmallVec<[(usize, usize); 6]> = [(0, 0); 2].into_iter().chain(amounts).collect();
+    let plain = Sliding { padding: Spatial::from_elem(0, kernel.len()), ..sliding.clone() };
+    windows(op, &with_border(x, &padding)?, kernel, &plain)
+}
+
+/// A border of zeros, written to memory.
+#[track_caller]
+fn with_border(x: &Node, padding: &[(usize, usize)]) -> Result<Node> {
+    if padding.iter().all(|&amounts| amounts == (0, 0)) {
+        return Ok(x.clone());
+    }
+    Ok(x.padded(padding, Literal::zero(x.dtype()))?.contiguous())
 }
 
 /// The padded input's windows: `[N, C, ..places, ..kernel]`.

@@ -2,6 +2,7 @@
 
 use super::movement::{axis_of, narrow};
 use super::together::one_dtype;
+use crate::dtype::DType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Node;
 use crate::ops;
@@ -45,9 +46,10 @@ pub(crate) fn gelu_tanh(x: &Node) -> Result<Node> {
 #[track_caller]
 pub(crate) fn softplus(x: &Node) -> Result<Node> {
     Dtypes::Float.check("softplus", x)?;
+    // In twice the digits: an exponential that is a little off shows in the last digit of its logarithm.
+    let wide = if x.dtype() == DType::F32 { x.cast(DType::F64)? } else { x.clone() };
+    let low = (&relu(&wide)? + &(-&wide.abs()).exp().log1p()).cast(x.dtype())?;
     let bound = x.fill(20.0);
-    // The exponential of a number not above 0 loses less than that of a large one.
-    let low = &relu(x)? + &(-&x.abs()).exp().log1p();
     // Its slope is the sigmoid: fewer roundings than through the exponential and the logarithm.
     Ok(x.or_where_not(&x.gt(&bound), &low).with_shortcut("softplus", &[x], |g, x, _| {
         let slope = Node::map(&ops::SIGMOID, &[&x[0]])?;

@@ -6,6 +6,7 @@ mod debug;
 mod execute;
 mod explain;
 mod fault;
+mod fetch;
 mod layout;
 mod prepared;
 mod program;

@@ -27,6 +27,7 @@ mod memory;
 mod op;
 mod pieces;
 mod rare;
+mod repeat;
 mod select;
 mod staged;
 mod stream;
@@ -39,6 +40,7 @@ mod walk;
 use super::{Around, Call};
 use crate::lower::program::LoopProgram;
 use asm::Width;
+pub(super) use repeat::Repeat;
 use std::sync::{Arc, OnceLock};
 
 /// A program as machine code.
@@ -141,6 +143,15 @@ impl Jit {
                 Kind::Tiled(tiled) => tiled.run(part, call),
                 Kind::Fold(fold) => fold.run(part, call),
             }
+        }
+    }
+
+    /// The program told once what it is run with every time, if one run of one kernel is all of it.
+    pub(super) fn repeat(&self, scalars: &[u64]) -> Option<Repeat<'_>> {
+        match &self.0 {
+            Kind::Map(map) => map.repeat(scalars),
+            Kind::Tiled(_) => None,
+            Kind::Fold(fold) => fold.repeat(scalars),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::codegen::Call;
 use crate::codegen::block::{affine, origin_step};
 use crate::lower::program::{Access, Load, LoopProgram, dense};
 use smallvec::SmallVec;
-use std::cell::Cell;
+use std::cell::RefCell;
 
 /// The operands of a program over some of its axes.
 #[derive(Clone, Debug)]
@@ -216,7 +216,7 @@ impl Walk {
 struct CacheLine(#[expect(dead_code, reason = "only its address is used")] [u8; 64]);
 
 thread_local! {
-    static SCRATCH: Cell<Vec<CacheLine>> = const { Cell::new(Vec::new()) };
+    static SCRATCH: RefCell<Vec<Vec<CacheLine>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Memory that a thread keeps between runs.
@@ -225,7 +225,7 @@ pub(super) struct Scratch(Vec<CacheLine>);
 impl Scratch {
     /// At least so many bytes, with anything in them.
     pub(super) fn new(bytes: usize) -> Scratch {
-        let mut lines = SCRATCH.take();
+        let mut lines = SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default();
         if lines.len() * 64 < bytes {
             lines.resize(bytes.div_ceil(64), CacheLine([0; 64]));
         }
@@ -240,6 +240,6 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        SCRATCH.set(std::mem::take(&mut self.0));
+        SCRATCH.with_borrow_mut(|kept| kept.push(std::mem::take(&mut self.0)));
     }
 }

@@ -146,12 +146,27 @@ impl Compiled {
         }
     }
 
+    /// The bytes that [`Compiled::repeated`] needs.
+    pub(crate) fn repeated_bytes(&self) -> usize {
+        match &self.0 {
+            #[cfg(all(target_arch = "x86_64", unix))]
+            Kind::Jit(jit) => jit.one_run().map_or(0, |run| run.frame_bytes()),
+            Kind::Block(_) => 0,
+        }
+    }
+
     /// The program for a thread that will run all of it many times, with these scalars.
-    pub(crate) fn repeated<'c>(&'c self, scalars: &'c [u64]) -> Repeated<'c> {
+    ///
+    /// # Safety
+    /// `frame` is on a cache line and has room for [`Compiled::repeated_bytes`], for nobody else as long as the result is in use.
+    pub(crate) unsafe fn repeated<'c>(&'c self, scalars: &'c [u64], frame: *mut u8) -> Repeated<'c> {
+        #[cfg(not(all(target_arch = "x86_64", unix)))]
+        let _ = frame;
         Repeated {
             #[cfg(all(target_arch = "x86_64", unix))]
             jit: match &self.0 {
-                Kind::Jit(jit) => jit.repeat(scalars),
+                // SAFETY: the caller's promise.
+                Kind::Jit(jit) => jit.one_run().map(|run| unsafe { run.repeat(scalars, frame) }),
                 Kind::Block(_) => None,
             },
             compiled: self,

@@ -46,6 +46,8 @@ struct RowStage {
     out: Spot,
     /// The bytes of an element of the output.
     size: usize,
+    /// The bytes before its frame in a thread's scratch.
+    frame: usize,
     /// Fetched before it runs, for the next tile.
     early: Early,
     /// The number of the node that is made.
@@ -72,7 +74,8 @@ impl<'s> Moving<'s> {
         };
         let first: SmallVec<[*const u8; 4]> = stage.loads.iter().map(|spot| pointer(spot).cast_const()).collect();
         let out = pointer(&stage.out);
-        let tile = stage.tile.repeated(space.scalars(&stage.scalars));
+        // SAFETY: the frame is this stage's part of this thread's scratch, which has room for it.
+        let tile = unsafe { stage.tile.repeated(space.scalars(&stage.scalars), scratch.wrapping_add(stage.frame)) };
         Moving { stage, tile, loads: first.clone(), first, first_out: out, out }
     }
 
@@ -132,10 +135,14 @@ impl Rows {
             let compile = |rows: usize| codegen::compile_for(&program.for_rows(rows), Around { bytes, next });
             let loads: SmallVec<[Spot; 4]> = work.loads.iter().map(|load| reads[load.read]).collect();
             let is_moving = |&slot: &usize| matches!(loads[slot], Spot::Whole(_)) && program.moves(slot);
+            let last = (!rows.is_multiple_of(tile)).then(|| compile(rows % tile));
+            let (tile, frame) = (compile(tile), scratch);
+            scratch += tile.repeated_bytes().next_multiple_of(ALIGN);
             stages.push(RowStage {
+                frame,
                 moving: (0..loads.len()).filter(is_moving).collect(),
-                tile: compile(tile),
-                last: (!rows.is_multiple_of(tile)).then(|| compile(rows % tile)),
+                tile,
+                last,
                 rows: program,
                 loads,
                 scalars: prepare.scalars(stage),

@@ -7,7 +7,7 @@ use super::call::Call;
 use super::combine::Combine;
 use super::elements::Step;
 use super::kernel::Kernel;
-use super::repeat::{Repeat, Shape};
+use super::repeat::OneRun;
 use super::staged::{Stages, Written};
 use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
@@ -137,8 +137,8 @@ impl Fold {
         self.split.partial_bytes()
     }
 
-    /// See [`super::Jit::repeat`].
-    pub(super) fn repeat(&self, scalars: &[u64]) -> Option<Repeat<'_>> {
+    /// See [`super::Jit::one_run`].
+    pub(super) fn one_run(&self) -> Option<OneRun<'_>> {
         let Kernels::Along(kernel) = &self.kernels else { return None };
         let (length, rows) = (self.split.elements, self.split.outputs);
         let is_one_run = self.parts() == 1 && self.partial_bytes() == 0 && self.walk.sizes.len() <= 2;
@@ -148,8 +148,8 @@ impl Fold {
         }
         let (_, row_stride) = self.walk.row_axis();
         let output_step = row_stride(self.bases.len()) * self.stored;
-        let shape = Shape { rows, length, output_step, streams: false };
-        Some(Repeat::new(kernel, &self.bases, scalars, &shape, |k| row_stride(k) * self.bases.size(k)))
+        let steps = (0..self.bases.len()).map(|k| row_stride(k) * self.bases.size(k)).collect();
+        Some(OneRun { kernel, bases: &self.bases, steps, rows, length, output_step, streams: false })
     }
 
     /// # Safety

@@ -4,7 +4,7 @@ use super::asm::Width;
 use super::build::{Kind, Read, Spec};
 use super::call::Call;
 use super::elements::Step;
-use super::repeat::{Repeat, Shape};
+use super::repeat::OneRun;
 use super::staged::{self, Stages, Written};
 use super::stream::{LARGE, Stores};
 use super::walk::{Bases, Scratch, Walk, operands};
@@ -132,8 +132,8 @@ impl Map {
         self.stores.all()
     }
 
-    /// See [`super::Jit::repeat`].
-    pub(super) fn repeat(&self, scalars: &[u64]) -> Option<Repeat<'_>> {
+    /// See [`super::Jit::one_run`].
+    pub(super) fn one_run(&self) -> Option<OneRun<'_>> {
         let (length, rows) = (self.walk.inner(), self.rows);
         let is_one_run =
             self.parts() == 1 && self.stages.is_empty() && self.tile >= length && self.walk.sizes.len() <= 2;
@@ -142,8 +142,9 @@ impl Map {
         }
         let (_, row_stride) = self.walk.row_axis();
         let (kernel, streams) = self.stores.preferred();
-        let shape = Shape { rows, length, output_step: row_stride(self.bases.len()) * self.stored, streams };
-        Some(Repeat::new(kernel, &self.bases, scalars, &shape, |k| row_stride(k) * self.bases.size(k)))
+        let steps = (0..self.bases.len()).map(|k| row_stride(k) * self.bases.size(k)).collect();
+        let output_step = row_stride(self.bases.len()) * self.stored;
+        Some(OneRun { kernel, bases: &self.bases, steps, rows, length, output_step, streams })
     }
 
     /// How many parts there are along a row.

@@ -40,7 +40,7 @@ mod walk;
 use super::{Around, Call};
 use crate::lower::program::LoopProgram;
 use asm::Width;
-pub(super) use repeat::Repeat;
+pub(super) use repeat::{OneRun, Repeat};
 use std::sync::{Arc, OnceLock};
 
 /// A program as machine code.
@@ -146,12 +146,12 @@ impl Jit {
         }
     }
 
-    /// The program told once what it is run with every time, if one run of one kernel is all of it.
-    pub(super) fn repeat(&self, scalars: &[u64]) -> Option<Repeat<'_>> {
+    /// The run, if one run of one kernel is all of the program.
+    pub(super) fn one_run(&self) -> Option<OneRun<'_>> {
         match &self.0 {
-            Kind::Map(map) => map.repeat(scalars),
+            Kind::Map(map) => map.one_run(),
             Kind::Tiled(_) => None,
-            Kind::Fold(fold) => fold.repeat(scalars),
+            Kind::Fold(fold) => fold.one_run(),
         }
     }
 

@@ -2,15 +2,14 @@
 
 use super::call::Call;
 use super::kernel::Kernel;
-use super::walk::{Bases, Scratch};
+use super::walk::Bases;
 use crate::codegen;
+use smallvec::SmallVec;
 use std::arch::x86_64::_mm_sfence;
 
 /// A kernel with its frame, told everything but where operands and output begin.
 pub(in crate::codegen) struct Repeat<'j> {
     call: Call<'j>,
-    /// The frame, for as long as the call.
-    _frame: Scratch,
     bases: &'j Bases,
     rows: usize,
     length: usize,
@@ -18,8 +17,12 @@ pub(in crate::codegen) struct Repeat<'j> {
     align: usize,
 }
 
-/// The rows of a program, as one run of its kernel sees them.
-pub(super) struct Shape {
+/// A program that is one run of one kernel.
+pub(in crate::codegen) struct OneRun<'j> {
+    pub(super) kernel: &'j Kernel,
+    pub(super) bases: &'j Bases,
+    /// The bytes from one row of each operand to the next.
+    pub(super) steps: SmallVec<[i64; 8]>,
     pub(super) rows: usize,
     pub(super) length: usize,
     /// The bytes from one row of the output to the next.
@@ -28,30 +31,34 @@ pub(super) struct Shape {
     pub(super) streams: bool,
 }
 
-impl<'j> Repeat<'j> {
-    /// For operands that are so many bytes from one row to the next.
-    pub(super) fn new(
-        kernel: &'j Kernel,
-        bases: &'j Bases,
-        scalars: &[u64],
-        shape: &Shape,
-        step: impl Fn(usize) -> i64,
-    ) -> Repeat<'j> {
-        let mut frame = Scratch::new(kernel.frame_bytes);
-        // SAFETY: the frame has the kernel's size, and is kept beside the call.
-        let mut call = unsafe { Call::new(kernel, frame.start()) };
+impl<'j> OneRun<'j> {
+    /// The bytes that the kernel's frame needs.
+    pub(in crate::codegen) fn frame_bytes(&self) -> usize {
+        self.kernel.frame_bytes
+    }
+
+    /// Tells the kernel what never changes.
+    ///
+    /// # Safety
+    /// `frame` is on a cache line and has room for [`OneRun::frame_bytes`], for nobody else as long as this is in use.
+    pub(in crate::codegen) unsafe fn repeat(self, scalars: &[u64], frame: *mut u8) -> Repeat<'j> {
+        let OneRun { kernel, bases, .. } = self;
+        // SAFETY: the caller's promise.
+        let mut call = unsafe { Call::new(kernel, frame) };
         call.scalars(scalars);
-        for k in 0..bases.len() {
-            call.step(k, step(k));
+        for (k, &step) in self.steps.iter().enumerate() {
+            call.step(k, step);
         }
-        call.step(bases.len(), shape.output_step);
+        call.step(bases.len(), self.output_step);
         for own in bases.len() + 1..kernel.pointers {
             call.step(own, 0);
         }
-        let align = if shape.streams { kernel.vector_bytes() as usize } else { 1 };
-        Repeat { call, _frame: frame, bases, rows: shape.rows, length: shape.length, align }
+        let align = if self.streams { kernel.vector_bytes() as usize } else { 1 };
+        Repeat { call, bases, rows: self.rows, length: self.length, align }
     }
+}
 
+impl Repeat<'_> {
     /// Runs everything; `false`, with nothing done, where the output does not begin as it should.
     ///
     /// # Safety

@@ -146,6 +146,34 @@ impl Compiled {
         }
     }
 
+    /// The bytes that [`Compiled::repeated`] needs.
+    pub(crate) fn repeated_bytes(&self) -> usize {
+        match &self.0 {
+            #[cfg(all(target_arch = "x86_64", unix))]
+            Kind::Jit(jit) => jit.one_run().map_or(0, |run| run.frame_bytes()),
+            Kind::Block(_) => 0,
+        }
+    }
+
+    /// The program for a thread that will run all of it many times, with these scalars.
+    ///
+    /// # Safety
+    /// `frame` is on a cache line and has room for [`Compiled::repeated_bytes`], for nobody else as long as the result is in use.
+    pub(crate) unsafe fn repeated<'c>(&'c self, scalars: &'c [u64], frame: *mut u8) -> Repeated<'c> {
+        #[cfg(not(all(target_arch = "x86_64", unix)))]
+        let _ = frame;
+        Repeated {
+            #[cfg(all(target_arch = "x86_64", unix))]
+            jit: match &self.0 {
+                // SAFETY: the caller's promise.
+                Kind::Jit(jit) => jit.one_run().map(|run| unsafe { run.repeat(scalars, frame) }),
+                Kind::Block(_) => None,
+            },
+            compiled: self,
+            scalars,
+        }
+    }
+
     /// Runs everything on this thread.
     ///
     /// # Safety
@@ -163,5 +191,43 @@ impl Compiled {
             }
         }
         Ok(())
+    }
+}
+
+/// Asks for some bytes to be brought into the cache. Nothing else happens, wherever they are.
+pub(crate) fn fetch(first: *const u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..bytes).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 has it, and any address will do.
+        unsafe { _mm_prefetch(first.wrapping_add(line).cast(), _MM_HINT_T0) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (first, bytes);
+}
+
+/// A program that one thread runs many times. What was stored can be seen by others when this is dropped.
+pub(crate) struct Repeated<'c> {
+    #[cfg(all(target_arch = "x86_64", unix))]
+    jit: Option<x86::Repeat<'c>>,
+    compiled: &'c Compiled,
+    scalars: &'c [u64],
+}
+
+impl Repeated<'_> {
+    /// Runs everything on this thread.
+    ///
+    /// # Safety
+    /// As for [`Compiled::run_all`].
+    pub(crate) unsafe fn run(&mut self, loads: &[*const u8], out: *mut u8, origin: usize) -> Result<(), Fault> {
+        let call = Call { loads, scalars: self.scalars, out, origin };
+        // SAFETY: the caller's promise.
+        unsafe {
+            #[cfg(all(target_arch = "x86_64", unix))]
+            if self.jit.as_mut().is_some_and(|jit| jit.run(&call)) {
+                return Ok(());
+            }
+            self.compiled.run_all(&call)
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! A loop program cut into rows: the same loops over a few rows at a time.
 
-use super::program::{Access, Guard, LoopProgram};
+use super::program::{Access, Guard, LoopProgram, dense};
 use crate::schedule::collapsed;
 use crate::shape::Expr;
+use std::ops::Range;
 
 /// How a stage is run row by row.
 pub(crate) struct RowProgram {
@@ -82,19 +83,28 @@ impl RowProgram {
         }
     }
 
+    /// Whether rows of operand `slot` begin at different places.
+    pub(crate) fn moves(&self, slot: usize) -> bool {
+        match &self.program.loads[slot].access {
+            Access::Strided { strides, .. } => strides[..self.lead].iter().any(|&stride| stride != 0),
+            Access::Computed { .. } => false,
+        }
+    }
+
     /// By how many elements row `row` of the output lies behind row 0.
     pub(crate) fn store_shift(&self, row: usize) -> i64 {
         self.distance(&self.program.store, row)
     }
 
     fn distance(&self, strides: &[i64], row: usize) -> i64 {
-        let mut rest = row;
-        let mut shift = 0;
-        for (&size, &stride) in self.program.outer[..self.lead].iter().zip(strides).rev() {
-            shift += (rest % size.max(1)) as i64 * stride;
-            rest /= size.max(1);
+        let (mut rest, mut shift) = (row, 0);
+        for axis in (1..self.lead).rev() {
+            let size = self.program.outer[axis].max(1);
+            shift += (rest % size) as i64 * strides[axis];
+            rest /= size;
         }
-        shift
+        // Along the first axis, whatever is left.
+        if self.lead > 0 { shift + rest as i64 * strides[0] } else { 0 }
     }
 
     /// The bytes of one element of operand `slot`.
@@ -105,6 +115,26 @@ impl RowProgram {
     /// The elements of one row of the output.
     pub(crate) fn row_len(&self) -> usize {
         self.program.outer[self.lead..].iter().product()
+    }
+
+    /// Where the first `rows` rows of operand `slot` are, in bytes, if they are one run of memory and so are those after them.
+    pub(crate) fn tile_bytes(&self, slot: usize, rows: usize) -> Option<Range<i64>> {
+        let load = &self.program.loads[slot];
+        let Access::Strided { offset, strides } = &load.access else { return None };
+        let (outer, reduced) = (&self.program.outer, &self.program.reduced);
+        let inner: Vec<usize> = outer[self.lead..].iter().chain(reduced).copied().collect();
+        let is_dense = |((&size, &stride), dense): ((&usize, &i64), i64)| size == 1 || stride == dense;
+        let row_is_run = inner.iter().zip(&strides[self.lead..]).zip(dense(&inner)).all(is_dense);
+        let row: usize = inner.iter().product();
+        let (start, bytes) = (*offset, (rows * row) as i64);
+        let size = load.dtype.size() as i64;
+        let follow = row_stride(&outer[..self.lead], strides) == Some(row as i64);
+        (row_is_run && follow).then(|| start * size..(start + bytes) * size)
+    }
+
+    /// Whether every element is stored.
+    pub(crate) fn is_map(&self) -> bool {
+        self.program.fold.is_none()
     }
 
     /// The words computed for one element.

@@ -8,6 +8,7 @@ mod elements;
 mod execute;
 mod explain;
 mod fault;
+mod fetch;
 mod gather;
 mod layout;
 mod number;

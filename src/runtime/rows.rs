@@ -1,27 +1,32 @@
 //! Kernels of several stages that run row by row, with what lies between them in scratch.
 
 use super::contraction::RowProduct;
+use super::fetch::{self, Early};
 use super::prepared::{Prepare, Value};
 use super::run::{Failure, Space};
 use super::threads::seated;
-use crate::codegen::{self, Around, Call, Compiled};
+use crate::codegen::{self, Around, Call, Compiled, Repeated};
 use crate::lower::{self, RowProgram};
 use crate::memory::ALIGN;
 use crate::schedule::{Kernel, Stage, Work, contraction};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// About so many elements of a stage are computed before the next stage takes over: they fit into the cache.
-const TILE: usize = 1 << 14;
+/// About so many elements of a stage are computed before the next stage takes over: what lies between them fits into the L1 cache, and memory,
+/// which some stages keep waiting and some keep busy, is in use nearly all the time.
+const TILE: usize = 1 << 10;
 
 /// The same where there are products, which pack an operand for every tile.
 const PRODUCT_TILE: usize = 1 << 16;
 
-/// Operands of so many bytes are not in a cache near by.
-const FAR: i64 = 1 << 20;
+/// So many elements are one tile.
+const SMALL: usize = 1 << 13;
 
 /// The most pieces of work. The number is fixed by the shape, so that results do not depend on threads.
 const MOST_PARTS: usize = 64;
+
+/// The least tiles of a part: it takes some time to begin one.
+const LEAST_TILES: usize = 4;
 
 /// Where the numbers of a stage go, or come from.
 #[derive(Clone, Copy)]
@@ -39,10 +44,16 @@ struct RowStage {
     tile: Runner,
     last: Option<Runner>,
     loads: SmallVec<[Spot; 4]>,
+    /// The operands that are others for every row, and not in scratch.
+    moving: SmallVec<[usize; 4]>,
     scalars: Range<usize>,
     out: Spot,
     /// The bytes of an element of the output.
     size: usize,
+    /// The bytes before its frame in a thread's scratch.
+    frame: usize,
+    /// Fetched before it runs, for the next tile.
+    early: Early,
     /// The number of the node that is made.
     node: usize,
 }
@@ -51,6 +62,62 @@ struct RowStage {
 enum Runner {
     Code(Compiled),
     Product(Box<RowProduct>),
+}
+
+impl Runner {
+    /// The bytes that a thread keeps for running it again and again.
+    fn repeated_bytes(&self) -> usize {
+        match self {
+            Runner::Code(compiled) => compiled.repeated_bytes(),
+            Runner::Product(_) => 0,
+        }
+    }
+}
+
+/// A stage on its way along the rows, on one thread.
+struct Moving<'s> {
+    stage: &'s RowStage,
+    /// What runs whole tiles, unless that is a product.
+    tile: Option<Repeated<'s>>,
+    /// Where operands and output begin at row 0, and at the present row.
+    first: SmallVec<[*const u8; 4]>,
+    first_out: *mut u8,
+    loads: SmallVec<[*const u8; 4]>,
+    out: *mut u8,
+}
+
+impl<'s> Moving<'s> {
+    fn new(stage: &'s RowStage, space: &'s Space, thread: usize) -> Moving<'s> {
+        let scratch = space.scratch(thread);
+        let pointer = |spot: &Spot| match spot {
+            Spot::Whole(value) => space.pointer(*value),
+            Spot::Scratch(start) => scratch.wrapping_add(*start),
+        };
+        let first: SmallVec<[*const u8; 4]> = stage.loads.iter().map(|spot| pointer(spot).cast_const()).collect();
+        let out = pointer(&stage.out);
+        let tile = match &stage.tile {
+            Runner::Code(compiled) => {
+                let frame = scratch.wrapping_add(stage.frame);
+                // SAFETY: the frame is this stage's part of this thread's scratch, which has room for it.
+                Some(unsafe { compiled.repeated(space.scalars(&stage.scalars), frame) })
+            }
+            Runner::Product(_) => None,
+        };
+        Moving { stage, tile, loads: first.clone(), first, first_out: out, out }
+    }
+
+    /// Goes to a tile that begins with a row. What is in scratch is always that of the present tile.
+    fn go_to(&mut self, row: usize) {
+        let Moving { stage, .. } = *self;
+        for &slot in &stage.moving {
+            let shift = stage.rows.shift(slot, row) * stage.rows.size_of_load(slot) as i64;
+            self.loads[slot] = self.first[slot].wrapping_offset(shift as isize);
+        }
+        if let Spot::Whole(_) = stage.out {
+            let shift = stage.rows.store_shift(row) * stage.size as i64;
+            self.out = self.first_out.wrapping_offset(shift as isize);
+        }
+    }
 }
 
 /// A kernel ready to run row by row.
@@ -72,7 +139,7 @@ impl Rows {
         let programs: Vec<RowProgram> = kernel.stages.iter().map(|stage| row_program(stage, sizes.len())).collect();
         let even = programs.iter().map(RowProgram::even_rows).min().unwrap_or(rows);
         let tile = tile_rows(kernel, &programs, rows).min(even);
-        let next = fetched_early(kernel, &programs, rows, tile);
+        let mut plan = fetch::plan(kernel, &programs, rows, tile);
         // Where each node is that only this kernel needs.
         let mut inside: Vec<(usize, Spot)> = Vec::new();
         let mut scratch = 0;
@@ -96,7 +163,7 @@ impl Rows {
             // What a later stage reads had better stay in the cache.
             let read_soon = kernel.stages[at + 1..].iter().any(|later| later.reads.contains(&stage.node));
             let bytes = if read_soon { 0 } else { stage.node.len() * size };
-            let next = &next[at];
+            let next = &plan[at].next;
             let roles = contraction(work);
             let runner = |rows: usize| {
                 let program = program.for_rows(rows);
@@ -105,15 +172,23 @@ impl Rows {
                     None => Runner::Code(codegen::compile_for(&program, Around { bytes, next })),
                 }
             };
+            let loads: SmallVec<[Spot; 4]> = work.loads.iter().map(|load| reads[load.read]).collect();
+            let is_moving = |&slot: &usize| matches!(loads[slot], Spot::Whole(_)) && program.moves(slot);
+            let last = (!even.is_multiple_of(tile)).then(|| runner(even % tile));
+            let (tile, frame) = (runner(tile), scratch);
+            scratch += tile.repeated_bytes().next_multiple_of(ALIGN);
             stages.push(RowStage {
-                tile: runner(tile),
-                last: (!even.is_multiple_of(tile)).then(|| runner(even % tile)),
+                frame,
+                moving: (0..loads.len()).filter(is_moving).collect(),
+                tile,
+                last,
                 rows: program,
-                loads: work.loads.iter().map(|load| reads[load.read]).collect(),
+                loads,
                 scalars: prepare.scalars(stage),
                 out,
                 size,
                 node: prepare.number(&stage.node),
+                early: Early::default(),
             });
         }
         let products = stages.iter().flat_map(|stage| [Some(&stage.tile), stage.last.as_ref()]).flatten();
@@ -122,6 +197,12 @@ impl Rows {
             Runner::Code(_) => 0,
         });
         prepare.scratch = prepare.scratch.max(scratch + own.max().unwrap_or(0));
+        for (at, fetches) in plan.iter_mut().enumerate() {
+            stages[at].early = Early::new(fetches, |[stage, slot]| match stages[stage].loads[slot] {
+                Spot::Whole(value) => Some(value),
+                Spot::Scratch(_) => None,
+            });
+        }
         Rows { stages, product_scratch: scratch, rows, even, tile }
     }
 
@@ -140,7 +221,8 @@ impl Rows {
     /// The space is bound to buffers as large as the plan says.
     pub(super) unsafe fn run(&self, space: &Space) -> Result<(), Failure> {
         let tiles = self.rows / self.even * self.even.div_ceil(self.tile);
-        let parts = tiles.min(MOST_PARTS);
+        let has_product = self.stages.iter().any(|stage| matches!(stage.tile, Runner::Product(_)));
+        let parts = tiles.div_ceil(if has_product { 1 } else { LEAST_TILES }).min(MOST_PARTS);
         if parts == 1 {
             // SAFETY: the caller's promise.
             return unsafe { self.run_tiles(0..tiles, space, 0) };
@@ -159,42 +241,33 @@ impl Rows {
     /// # Safety
     /// As for [`Rows::run`], and nobody else runs these tiles or uses this thread's scratch.
     unsafe fn run_tiles(&self, tiles: Range<usize>, space: &Space, thread: usize) -> Result<(), Failure> {
-        let scratch = space.scratch(thread);
+        let mut moving: SmallVec<[Moving<'_>; 8]> =
+            self.stages.iter().map(|stage| Moving::new(stage, space, thread)).collect();
         let together = self.even.div_ceil(self.tile);
         for index in tiles {
             let within = index % together * self.tile;
             let row = index / together * self.even + within;
             let is_short = self.even - within < self.tile;
-            for stage in &self.stages {
-                let loads = stage.loads.iter().enumerate().map(|(slot, spot)| match spot {
-                    Spot::Whole(value) => {
-                        let shift = stage.rows.shift(slot, row) * stage.rows.size_of_load(slot) as i64;
-                        space.pointer(*value).wrapping_offset(shift as isize).cast_const()
-                    }
-                    Spot::Scratch(start) => scratch.wrapping_add(*start).cast_const(),
-                });
-                let loads: SmallVec<[*const u8; 8]> = loads.collect();
-                let out = match stage.out {
-                    Spot::Whole(value) => {
-                        let shift = stage.rows.store_shift(row) * stage.size as i64;
-                        space.pointer(value).wrapping_offset(shift as isize)
-                    }
-                    Spot::Scratch(start) => scratch.wrapping_add(start),
-                };
+            for (stage, moving) in self.stages.iter().zip(&mut moving) {
+                stage.early.fetch(space, row);
+                moving.go_to(row);
+                let (loads, out) = (&moving.loads[..], moving.out);
+                let call = Call { loads, scalars: space.scalars(&stage.scalars), out, origin: row };
                 let runner = if is_short { stage.last.as_ref().unwrap_or(&stage.tile) } else { &stage.tile };
-                let call = Call { loads: &loads, scalars: space.scalars(&stage.scalars), out, origin: row };
-                match runner {
-                    Runner::Code(compiled) => {
-                        // SAFETY: the loads' views stay within their buffers, of which the rows of this tile are read, or within the scratch
-                        // rows that an earlier stage has just written; the output has room for the tile's rows, and no other part
-                        // writes them.
-                        unsafe { compiled.run_all(&call) }.map_err(|fault| Failure { fault, node: stage.node })?;
+                // SAFETY: the loads' views stay within their buffers, of which the rows of this tile are read, or within the scratch
+                // rows that an earlier stage has just written; the output has room for the tile's rows, and no other part
+                // writes them. The scratch of products begins behind that of the stages.
+                let done = unsafe {
+                    match (runner, &mut moving.tile) {
+                        (Runner::Product(product), _) => {
+                            product.run(&call, space.scratch(thread).wrapping_add(self.product_scratch));
+                            Ok(())
+                        }
+                        (Runner::Code(_), Some(tile)) if !is_short => tile.run(loads, out, row),
+                        (Runner::Code(compiled), _) => compiled.run_all(&call),
                     }
-                    Runner::Product(product) => {
-                        // SAFETY: as above; the product's scratch begins behind that of the stages.
-                        unsafe { product.run(&call, scratch.wrapping_add(self.product_scratch)) };
-                    }
-                }
+                };
+                done.map_err(|fault| Failure { fault, node: stage.node })?;
             }
         }
         Ok(())
@@ -210,34 +283,6 @@ fn row_program(stage: &Stage, lead: usize) -> RowProgram {
     }
 }
 
-/// Which operands of each stage are fetched early for the next tile, and how far ahead that is. One stage fetches what several read: the one
-/// with the most to do in the meantime.
-fn fetched_early(kernel: &Kernel, programs: &[RowProgram], rows: usize, tile: usize) -> Vec<Vec<i64>> {
-    let mut next: Vec<Vec<i64>> = Vec::with_capacity(programs.len());
-    let mut fetching: Vec<(usize, [usize; 2])> = Vec::new(); // a node, and the stage and the operand that fetch it
-    for (at, (stage, program)) in kernel.stages.iter().zip(programs).enumerate() {
-        let Work::MapReduce(work) = &stage.work else { unreachable!("only map-reduces run row by row") };
-        next.push(vec![0; work.loads.len()]);
-        for (slot, load) in work.loads.iter().enumerate() {
-            let node = &stage.reads[load.read];
-            let is_made_here = kernel.stages.iter().any(|stage| stage.node.id() == node.id());
-            let row_bytes = program.shift(slot, 1) * program.size_of_load(slot) as i64;
-            if is_made_here || row_bytes * (rows as i64) < FAR {
-                continue;
-            }
-            match fetching.iter_mut().find(|(id, _)| *id == node.id()) {
-                Some((_, [other, _])) if programs[*other].words() > program.words() => {}
-                Some((_, other)) => *other = [at, slot],
-                None => fetching.push((node.id(), [at, slot])),
-            }
-        }
-    }
-    for (_, [at, slot]) in fetching {
-        next[at][slot] = programs[at].shift(slot, tile) * programs[at].size_of_load(slot) as i64;
-    }
-    next
-}
-
 /// How many rows are run at a time.
 fn tile_rows(kernel: &Kernel, programs: &[RowProgram], rows: usize) -> usize {
     let is_product = |stage: &Stage| matches!(&stage.work, Work::MapReduce(work) if contraction(work).is_some());
@@ -247,8 +292,10 @@ fn tile_rows(kernel: &Kernel, programs: &[RowProgram], rows: usize) -> usize {
         .zip(programs)
         .map(|(stage, program)| if is_product(stage) { program.row_len() } else { program.row_work() });
     let work = work.max().unwrap_or(1).max(1);
+    if rows * work <= SMALL {
+        return rows.max(1);
+    }
     let tile = if kernel.stages.iter().any(is_product) { PRODUCT_TILE } else { TILE };
     // Large tensors are cut into enough tiles to keep several threads busy.
-    let most = if rows * work > 4 * tile { rows.div_ceil(16) } else { rows };
-    (tile / work).clamp(1, most.max(1))
+    (tile / work).clamp(1, rows.div_ceil(16))
 }

@@ -5,6 +5,7 @@
 
 use super::half;
 use super::lanes::{Table, kernel};
+use crate::ops::vector::scale::Scale;
 use crate::ops::vector::{Binary, Compare, Lane, Unary};
 
 /// Stops on a word whose operands no op should have given it.
@@ -154,6 +155,7 @@ pub(super) fn binary(word: Binary, lane: Lane) -> Table {
         Binary::Div => floats!(word, lane, |a, b| a / b),
         Binary::Min => floats!(word, lane, |a, b| if a < b { a } else { b }),
         Binary::Max => floats!(word, lane, |a, b| if a > b { a } else { b }),
+        Binary::Scale => floats!(word, lane, |a, b| a.scaled(b)),
         Binary::MinS => integers!(signed word, lane, |a, b| a.min(b)),
         Binary::MaxS => integers!(signed word, lane, |a, b| a.max(b)),
         Binary::MinU => integers!(unsigned word, lane, |a, b| a.min(b)),

@@ -7,6 +7,7 @@ use super::call::Call;
 use super::combine::Combine;
 use super::elements::Step;
 use super::kernel::Kernel;
+use super::repeat::OneRun;
 use super::staged::{Stages, Written};
 use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
@@ -134,6 +135,21 @@ impl Fold {
 
     pub(super) fn partial_bytes(&self) -> usize {
         self.split.partial_bytes()
+    }
+
+    /// See [`super::Jit::one_run`].
+    pub(super) fn one_run(&self) -> Option<OneRun<'_>> {
+        let Kernels::Along(kernel) = &self.kernels else { return None };
+        let (length, rows) = (self.split.elements, self.split.outputs);
+        let is_one_run = self.parts() == 1 && self.partial_bytes() == 0 && self.walk.sizes.len() <= 2;
+        let is_plain = self.stages.is_empty() && self.split.store.as_they_are();
+        if !is_one_run || !is_plain || rows * length == 0 || length > ALONG_LEAF {
+            return None;
+        }
+        let (_, row_stride) = self.walk.row_axis();
+        let output_step = row_stride(self.bases.len()) * self.stored;
+        let steps = (0..self.bases.len()).map(|k| row_stride(k) * self.bases.size(k)).collect();
+        Some(OneRun { kernel, bases: &self.bases, steps, rows, length, output_step, streams: false })
     }
 
     /// # Safety

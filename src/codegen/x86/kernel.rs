@@ -17,7 +17,7 @@ use super::asm::*;
 use super::build::{Built, Kind, Read, Spec, build};
 use super::elements::{Step, width_of};
 use super::frame::{Frame, LENGTH, POSITION, POSITION_STEP, ROWS, TAIL_32, TAIL_64};
-use super::inst::{Home, Id, Inst, NONE, Value};
+use super::inst::{Form, Home, Id, Inst, NONE, Target, Value};
 use super::line::{Line, Uses};
 use super::memory::Pages;
 use super::op::{self, Op};
@@ -237,8 +237,12 @@ impl<'s> Writer<'s> {
         let done = self.asm.label();
         self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
         self.asm.jump_if(Condition::Below, done);
-        for (k, &(_, register)) in fixed.iter().enumerate() {
-            let mem = Operand::Memory(self.frame.accumulator(k));
+        // As they were put into memory, but not from there: that would wait for the stores.
+        let nothing =
+            pieces.preamble.iter().rev().find(|inst| matches!(inst.form, Form::Store(Target::Accumulators(_))));
+        let nothing = nothing.map(|inst| pieces.values[inst.args[0] as usize].home).expect("accumulators are cleared");
+        for &(_, register) in &fixed {
+            let mem = Operand::Memory(self.frame.home(&mut self.asm, nothing, 0));
             self.asm.vector(op::MOVUPS, width, register, 0, mem, None);
         }
         self.vectors(ACCUMULATORS, &line, &fixed, true);

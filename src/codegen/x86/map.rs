@@ -4,6 +4,7 @@ use super::asm::Width;
 use super::build::{Kind, Read, Spec};
 use super::call::Call;
 use super::elements::Step;
+use super::repeat::OneRun;
 use super::staged::{self, Stages, Written};
 use super::stream::{LARGE, Stores};
 use super::walk::{Bases, Scratch, Walk, operands};
@@ -24,9 +25,11 @@ const AHEAD: i32 = 4096;
 /// Where an operand is read across its rows, so many columns at a time keep its cache lines at hand.
 const TILE: usize = 16;
 
-/// The widest registers that pay, of those that the machine has, for rows of so many elements: those of 512 bits leave long tails.
+/// The widest registers that pay, of those that the machine has, for rows of so many elements. Those of 256 bits are better only where they
+/// leave nothing over at the end of a short row, and wider ones do.
 pub(super) fn registers_for(full: Width, columns: usize) -> Width {
-    if columns >= LONG || columns > 0 && columns.is_multiple_of(16) { full } else { Width::Y }
+    let is_even = columns % 16 == 8 || columns == 4;
+    if columns < LONG && is_even { Width::Y } else { full }
 }
 
 /// Says how far ahead operands are fetched: where the next run will read or, for large outputs, where this one soon will. What is
@@ -127,6 +130,21 @@ impl Map {
     /// The kernels that serve it.
     pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
         self.stores.all()
+    }
+
+    /// See [`super::Jit::one_run`].
+    pub(super) fn one_run(&self) -> Option<OneRun<'_>> {
+        let (length, rows) = (self.walk.inner(), self.rows);
+        let is_one_run =
+            self.parts() == 1 && self.stages.is_empty() && self.tile >= length && self.walk.sizes.len() <= 2;
+        if !is_one_run || rows * length == 0 {
+            return None;
+        }
+        let (_, row_stride) = self.walk.row_axis();
+        let (kernel, streams) = self.stores.preferred();
+        let steps = (0..self.bases.len()).map(|k| row_stride(k) * self.bases.size(k)).collect();
+        let output_step = row_stride(self.bases.len()) * self.stored;
+        Some(OneRun { kernel, bases: &self.bases, steps, rows, length, output_step, streams })
     }
 
     /// How many parts there are along a row.

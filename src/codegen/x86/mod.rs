@@ -27,6 +27,7 @@ mod memory;
 mod op;
 mod pieces;
 mod rare;
+mod repeat;
 mod select;
 mod staged;
 mod stream;
@@ -39,6 +40,7 @@ mod walk;
 use super::{Around, Call};
 use crate::lower::program::LoopProgram;
 use asm::Width;
+pub(super) use repeat::{OneRun, Repeat};
 use std::sync::{Arc, OnceLock};
 
 /// A program as machine code.
@@ -141,6 +143,15 @@ impl Jit {
                 Kind::Tiled(tiled) => tiled.run(part, call),
                 Kind::Fold(fold) => fold.run(part, call),
             }
+        }
+    }
+
+    /// The run, if one run of one kernel is all of the program.
+    pub(super) fn one_run(&self) -> Option<OneRun<'_>> {
+        match &self.0 {
+            Kind::Map(map) => map.one_run(),
+            Kind::Tiled(_) => None,
+            Kind::Fold(fold) => fold.one_run(),
         }
     }
 

@@ -206,6 +206,8 @@ ops! {
     PMOVDB: Mr 2 2 0 0x31 "xyz" 0 PartOnly;
     PMOVDW: Mr 2 2 0 0x33 "xyz" 0 PartOnly;
     PMOVQD: Mr 2 2 0 0x35 "xyz" 0 PartOnly;
+    SCALEFPS: Rvm 2 1 0 0x2c "xyz" 0 FullOnly;
+    SCALEFPD: Rvm 2 1 1 0x2c "xyz" 1 FullOnly;
     // Choosing by bits
     PTERNLOGD: Rvmi 3 1 0 0x25 "xyz" 0 FullOnly;
 }

@@ -9,6 +9,7 @@
 use super::asm::Width;
 use super::inst::{Form, Home, Id, Inst, NONE, Pieces, Value};
 use super::op::{self, Op};
+use crate::ops::vector::scale;
 use crate::ops::vector::{Binary, Compare, Lane, LaneFn, Val, Word};
 use std::collections::{HashMap, HashSet};
 
@@ -310,6 +311,8 @@ impl Select {
             // The machine gives the second operand on NaN and for two zeros, as the word does.
             Binary::Min => self.rvm(by_lane(op::MINPS, op::MINPD), width, a, b),
             Binary::Max => self.rvm(by_lane(op::MAXPS, op::MAXPD), width, a, b),
+            Binary::Scale if self.is_wide() => self.rvm(by_lane(op::SCALEFPS, op::SCALEFPD), width, a, b),
+            Binary::Scale => self.scale(lane, a, b),
             Binary::Add => self.commutative(by_lane(op::PADDD, op::PADDQ), width, a, b),
             Binary::Sub => self.rvm(by_lane(op::PSUBD, op::PSUBQ), width, a, b),
             Binary::Mul if lane == Lane::I32 => self.commutative(op::PMULLD, width, a, b),
@@ -383,6 +386,28 @@ impl Select {
                 self.commutative(op::PXOR, width, shifted, sign)
             }
         }
+    }
+
+    /// `a · 2^n`, as [`scale`] does it.
+    fn scale(&mut self, lane: Lane, a: Id, n: Id) -> Id {
+        let width = self.width(lane);
+        let wide = lane == Lane::F64;
+        let by_lane = |of_32: Op, of_64: Op| if wide { of_64 } else { of_32 };
+        let (magic, nothing) = if wide {
+            (self.constant_64(scale::MAGIC_F64.to_bits()), self.constant_64(scale::NOTHING_F64.to_bits()))
+        } else {
+            (self.constant_32(scale::MAGIC_F32.to_bits()), self.constant_32(scale::NOTHING_F32.to_bits()))
+        };
+        let mantissa = if wide { 52 } else { 23 };
+        let sum = self.commutative(by_lane(op::ADDPS, op::ADDPD), width, n, magic);
+        let half = self.shift(by_lane(op::PSRLD, op::PSRLQ), width, sum, 1);
+        let other = self.rvm(by_lane(op::PSUBD, op::PSUBQ), width, sum, half);
+        let half = self.shift(by_lane(op::PSLLD, op::PSLLQ), width, half, mantissa);
+        let other = self.shift(by_lane(op::PSLLD, op::PSLLQ), width, other, mantissa);
+        let none = self.rvm_with(by_lane(op::CMPPS, op::CMPPD), width, n, nothing, 0x11);
+        let half = self.rvm(op::PANDN, width, none, half);
+        let product = self.commutative(by_lane(op::MULPS, op::MULPD), width, a, half);
+        self.commutative(by_lane(op::MULPS, op::MULPD), width, product, other)
     }
 
     /// All ones where a 64-bit lane is negative.

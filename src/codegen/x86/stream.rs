@@ -41,6 +41,11 @@ impl Stores {
         }
     }
 
+    /// The kernel for outputs that begin as they should for it, and whether it stores past the caches.
+    pub(super) fn preferred(&self) -> (&Kernel, bool) {
+        (self.far.as_ref().unwrap_or(&self.near), self.far.is_some())
+    }
+
     /// The bytes that either kernel's frame needs.
     pub(super) fn frame_bytes(&self) -> usize {
         self.near.frame_bytes.max(self.far.as_ref().map_or(0, |far| far.frame_bytes))

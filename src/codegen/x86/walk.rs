@@ -8,6 +8,7 @@ use crate::codegen::block::{affine, origin_step};
 use crate::lower::program::{Access, Load, LoopProgram, dense};
 use smallvec::SmallVec;
 use std::cell::Cell;
+use std::mem::MaybeUninit;
 
 /// The operands of a program over some of its axes.
 #[derive(Clone, Debug)]
@@ -219,27 +220,40 @@ thread_local! {
     static SCRATCH: Cell<Vec<CacheLine>> = const { Cell::new(Vec::new()) };
 }
 
-/// Memory that a thread keeps between runs.
-pub(super) struct Scratch(Vec<CacheLine>);
+/// The cache lines of a small scratch: enough for the frames of kernels and the results of a few hundred rows.
+const FEW: usize = 128;
+
+/// Memory for a run: a little of the stack, or what a thread keeps between runs.
+pub(super) struct Scratch {
+    few: MaybeUninit<[CacheLine; FEW]>,
+    /// Empty where a few lines are enough.
+    many: Vec<CacheLine>,
+}
 
 impl Scratch {
     /// At least so many bytes, with anything in them.
+    #[inline]
     pub(super) fn new(bytes: usize) -> Scratch {
-        let mut lines = SCRATCH.take();
-        if lines.len() * 64 < bytes {
-            lines.resize(bytes.div_ceil(64), CacheLine([0; 64]));
+        let mut many = Vec::new();
+        if bytes > FEW * 64 {
+            many = SCRATCH.take();
+            if many.len() * 64 < bytes {
+                many.resize(bytes.div_ceil(64), CacheLine([0; 64]));
+            }
         }
-        Scratch(lines)
+        Scratch { few: MaybeUninit::uninit(), many }
     }
 
-    /// The address of the first byte, on a cache line.
+    /// The address of the first byte, on a cache line; good until the scratch is moved.
     pub(super) fn start(&mut self) -> *mut u8 {
-        self.0.as_mut_ptr().cast()
+        if self.many.is_empty() { self.few.as_mut_ptr().cast() } else { self.many.as_mut_ptr().cast() }
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        SCRATCH.set(std::mem::take(&mut self.0));
+        if !self.many.is_empty() {
+            SCRATCH.set(std::mem::take(&mut self.many));
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! `n` comes from adding a number so large that its last bit is worth 1: the sum is rounded to an integer, which then
 //! stands in the low bits of the sum.
 
-use super::{at_most, by_lane, clamp, integer_lane, mantissa_bits, polynomial};
+use super::{by_lane, clamp, integer_lane, mantissa_bits, polynomial};
 use crate::ops::vector::{Emit, Lane, Val};
 use std::f64::consts::LOG2_E;
 
@@ -87,19 +87,20 @@ pub(super) const EXP2_F64: [f64; 11] = [
 
 /// e to the power `x`.
 pub(crate) fn exp(e: &mut Emit, x: Val) -> Val {
-    let (low, high) = by_lane(x.lane, (-104.0, 89.0), (-746.0, 710.0)); // beyond: 0 and infinity
-    // Not even a product so small that it rounds to 0: the machine is slow at those, and masks make many of them.
-    let (low, zero) = (e.float(x.lane, low), e.float(x.lane, 0.0));
-    let is_nothing = e.lt(x, low);
-    let below = at_most(e, x, high);
-    let within = e.select(is_nothing, zero, below);
-    let power = exp_within(e, within);
-    e.select(is_nothing, zero, power)
+    let (low, high) = by_lane(x.lane, (-106.0, 89.0), (-748.0, 710.0)); // beyond: 0 and infinity
+    let within = clamp(e, x, low, high);
+    exp_within(e, within)
 }
 
 /// e to the power `x`, for `x` from where the result rounds to 0 to where it overflows.
 pub(super) fn exp_within(e: &mut Emit, x: Val) -> Val {
-    exp_times_power_of_two(e, x, 0)
+    let (magic, log2e) = (e.float(x.lane, integer_magic(x.lane, 0)), e.float(x.lane, LOG2_E));
+    let sum = e.fma(x, log2e, magic);
+    let (n, r) = remainder(e, x, sum, magic);
+    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
+    let one = e.float(x.lane, 1.0);
+    let power = e.add(tail, one);
+    e.scale(power, n)
 }
 
 /// Two factors of e to the power `x`, for `x ≤ 0` from where their product rounds to 0.
@@ -118,11 +119,7 @@ pub(super) fn exp_not_above_zero(e: &mut Emit, x: Val) -> (Val, Val) {
 
 /// Half of e to the power `x`, which overflows a little later.
 pub(super) fn half_exp_within(e: &mut Emit, x: Val) -> Val {
-    exp_times_power_of_two(e, x, -1)
-}
-
-fn exp_times_power_of_two(e: &mut Emit, x: Val, power: i64) -> Val {
-    let (n, r) = reduce(e, x, two_halves_bias(x.lane) + power);
+    let (n, r) = reduce(e, x, two_halves_bias(x.lane) - 1);
     let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
     let one = e.float(x.lane, 1.0);
     let power = e.add(tail, one);
@@ -171,7 +168,7 @@ pub(super) fn expm1_not_above_zero(e: &mut Emit, x: Val) -> Val {
     let power = e.fma(x, log2e, quarter);
     let magic = e.float(lane, integer_magic(lane, exponent_bias(lane)));
     let n = e.add(power, magic);
-    let r = remainder(e, x, n, magic);
+    let (_, r) = remainder(e, x, n, magic);
     let tail = expm1_reduced(e, r, by_lane(lane, &EXPM1_BELOW_F32, &EXPM1_BELOW_F64));
     let scale = power_of_two(e, n);
     let one = e.float(x.lane, 1.0);
@@ -198,11 +195,11 @@ fn reduce(e: &mut Emit, x: Val, bias: i64) -> (Val, Val) {
     let magic = e.float(x.lane, integer_magic(x.lane, bias));
     let log2e = e.float(x.lane, LOG2_E);
     let sum = e.fma(x, log2e, magic);
-    (sum, remainder(e, x, sum, magic))
+    (sum, remainder(e, x, sum, magic).1)
 }
 
-/// `x - n ln 2`, where `sum` is `n` plus `magic`.
-fn remainder(e: &mut Emit, x: Val, sum: Val, magic: Val) -> Val {
+/// `n` and `x - n ln 2`, where `sum` is `n` plus `magic`.
+fn remainder(e: &mut Emit, x: Val, sum: Val, magic: Val) -> (Val, Val) {
     let (ln2, rest) = by_lane(
         x.lane,
         (f64::from(std::f32::consts::LN_2), -1.9046542121259336e-09),
@@ -212,7 +209,7 @@ fn remainder(e: &mut Emit, x: Val, sum: Val, magic: Val) -> Val {
     let minus_ln2 = e.float(x.lane, -ln2);
     let r = e.fma(n, minus_ln2, x);
     let minus_rest = e.float(x.lane, -rest);
-    e.fma(n, minus_rest, r)
+    (n, e.fma(n, minus_rest, r))
 }
 
 /// The bias of a float's exponent.

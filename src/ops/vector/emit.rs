@@ -132,6 +132,10 @@ impl Emit {
     pub(crate) fn max(&mut self, a: Val, b: Val) -> Val {
         self.binary(Binary::Max, a, b)
     }
+    /// `a · 2^n`; see [`Binary::Scale`].
+    pub(crate) fn scale(&mut self, a: Val, n: Val) -> Val {
+        self.binary(Binary::Scale, a, n)
+    }
     /// `a * b + c` rounded once.
     pub(crate) fn fma(&mut self, a: Val, b: Val, c: Val) -> Val {
         debug_assert!(a.lane == b.lane && b.lane == c.lane);

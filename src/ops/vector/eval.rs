@@ -1,5 +1,6 @@
 //! Runs a vector program for one element: slow, obvious, the judge of every faster reader of the words.
 
+use super::scale::Scale;
 use super::{Binary, Compare, Fault, Lane, LaneFn, Unary, Val, Word};
 use crate::dtype::to_odd_f32;
 use half::{bf16, f16};
@@ -152,6 +153,7 @@ fn binary(word: Binary, lane: Lane, a: u64, b: u64) -> Result<u64, Fault> {
                 Binary::Sub => a - b,
                 Binary::Mul => a * b,
                 Binary::Div => a / b,
+                Binary::Scale => a.scaled(b),
                 Binary::Min => {
                     if a < b {
                         a
@@ -176,6 +178,7 @@ fn binary(word: Binary, lane: Lane, a: u64, b: u64) -> Result<u64, Fault> {
                 Binary::Sub => a - b,
                 Binary::Mul => a * b,
                 Binary::Div => a / b,
+                Binary::Scale => a.scaled(b),
                 Binary::Min => {
                     if a < b {
                         a
@@ -225,7 +228,7 @@ macro_rules! integer_words {
                 Binary::Shl => a.checked_shl(count).unwrap_or(0),
                 Binary::Shr => a.checked_shr(count).unwrap_or(0),
                 Binary::Sar => (signed_a >> count.min(<$unsigned>::BITS - 1)) as $unsigned,
-                Binary::Div | Binary::Min | Binary::Max => unreachable!("{word:?} of integers"),
+                Binary::Div | Binary::Min | Binary::Max | Binary::Scale => unreachable!("{word:?} of integers"),
             })
         }
     };

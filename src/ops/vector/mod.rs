@@ -9,6 +9,7 @@
 mod emit;
 #[cfg(test)]
 mod eval;
+pub(crate) mod scale;
 
 pub(crate) use emit::{Emit, lane_bits};
 #[cfg(test)]
@@ -105,6 +106,8 @@ pub(crate) enum Binary {
     /// Floats: `if a < b { a } else { b }` and `if a > b { a } else { b }`: the second operand when one is NaN.
     Min,
     Max,
+    /// Floats: `a · 2^b`, rounded once. For `a` from 1/2 to √2 or NaN, and whole `b` of no more than twice the largest exponent.
+    Scale,
     /// Integers with and without sign.
     MinS,
     MaxS,

@@ -233,7 +233,7 @@ pub(in crate::codegen) fn binary(word: Binary, a: Scalar, b: Scalar) -> Result<S
                         (wide_a >> ub) as $S
                     }
                 }
-                Binary::Div | Binary::Min | Binary::Max => panic!("{word:?} of integers"),
+                Binary::Div | Binary::Min | Binary::Max | Binary::Scale => panic!("{word:?} of integers"),
             }
         }};
     }
@@ -266,6 +266,12 @@ pub(in crate::codegen) fn binary(word: Binary, a: Scalar, b: Scalar) -> Result<S
     Ok(match (a, b) {
         (I32(a), I32(b)) => I32(integer!(a, b, i32, u32)),
         (I64(a), I64(b)) => I64(integer!(a, b, i64, u64)),
+        // The product is exact before it is rounded to an `f32`, and halves of a power of two are exact.
+        (F32(a), F32(b)) if word == Binary::Scale => F32((f64::from(a) * 2f64.powi(b as i32)) as f32),
+        (F64(a), F64(b)) if word == Binary::Scale => {
+            let half = (b / 2.0).floor();
+            F64(a * 2f64.powi(half as i32) * 2f64.powi((b - half) as i32))
+        }
         (F32(a), F32(b)) => F32(float!(a, b)),
         (F64(a), F64(b)) => F64(float!(a, b)),
         (Mask(a), Mask(b)) => Mask(match word {

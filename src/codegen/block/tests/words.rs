@@ -211,6 +211,24 @@ fn every_word_of_two_operands_means_what_it_says() {
 }
 
 #[test]
+fn scaling_reaches_denormals_and_infinity() {
+    let mut random = Random::new(11);
+    for (dtype, most) in [(DType::F32, 252), (DType::F64, 2044)] {
+        let program = map(3000, &[(dtype, true), (dtype, true)], dtype, |emit| {
+            let (a, n) = (emit.load(0, dtype), emit.load(1, dtype));
+            emit.scale(a, n)
+        });
+        let a =
+            (0..3000).map(|_| Literal::from_f64(dtype, 0.5 + random.below(1 << 20) as f64 / f64::from(1 << 20) * 0.9));
+        let mut a: Vec<Literal> = a.collect();
+        a[..3].copy_from_slice(&[0.5, 2f64.sqrt() * 0.9999999, f64::NAN].map(|x| Literal::from_f64(dtype, x)));
+        let mut n = |k: usize| if k < 2 * most + 1 { k as f64 - most as f64 } else { -(random.below(most) as f64) };
+        let n: Vec<Literal> = (0..3000).map(|k| Literal::from_f64(dtype, n(k))).collect();
+        check(&program, &[a, n]);
+    }
+}
+
+#[test]
 fn every_comparison_means_what_it_says() {
     use Lane::*;
     let mut random = Random::new(5);

@@ -39,10 +39,7 @@ impl Rule for Adagrad {
     fn next(&self, update: &Hidden<'_>) -> (HiddenNode, Vec<HiddenNode>) {
         let update = &update.0;
         let p = update.parameter;
-        let mut g = if self.maximize { -&update.gradient } else { update.gradient.clone() };
-        if self.weight_decay != 0.0 {
-            g = &g + &(p * self.weight_decay);
-        }
+        let g = update.slope(self.maximize, self.weight_decay);
         let before = update.slots.first().cloned().unwrap_or_else(|| p.fill(self.initial));
         let sum = &before + &(&g * &g);
         let lr = self.lr / (1.0 + (update.step - 1) as f64 * self.lr_decay);

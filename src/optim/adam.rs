@@ -76,10 +76,7 @@ impl Rule for Adam {
     #[track_caller]
     fn next(&self, update: &Hidden<'_>) -> (HiddenNode, Vec<HiddenNode>) {
         let update = &update.0;
-        let mut g = if self.maximize { -&update.gradient } else { update.gradient.clone() };
-        if self.weight_decay != 0.0 {
-            g = &g + &(update.parameter * self.weight_decay);
-        }
+        let g = update.slope(self.maximize, self.weight_decay);
         step(self, update, update.parameter.clone(), &g)
     }
 }
@@ -89,7 +86,7 @@ impl Rule for AdamW {
     fn next(&self, update: &Hidden<'_>) -> (HiddenNode, Vec<HiddenNode>) {
         let update = &update.0;
         let AdamW { lr, betas, eps, weight_decay, amsgrad, maximize } = *self;
-        let g = if maximize { -&update.gradient } else { update.gradient.clone() };
+        let g = update.slope(maximize, 0.0);
         let shrunk = update.parameter * (1.0 - lr * weight_decay);
         step(&Adam { lr, betas, eps, weight_decay: 0.0, amsgrad, maximize }, update, shrunk, &g)
     }

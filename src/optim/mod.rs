@@ -88,6 +88,13 @@ impl Update<'_> {
     fn slot(&self, k: usize) -> Node {
         self.slots.get(k).cloned().unwrap_or_else(|| self.parameter.fill(0.0))
     }
+
+    /// The gradient to go against: turned round to climb, and with the parameter's share that makes it decay.
+    #[track_caller]
+    fn slope(&self, maximize: bool, weight_decay: f64) -> Node {
+        let g = if maximize { -&self.gradient } else { self.gradient.clone() };
+        if weight_decay == 0.0 { g } else { &g + &(self.parameter * weight_decay) }
+    }
 }
 
 mod sealed {

@@ -41,10 +41,7 @@ impl Rule for RmsProp {
     fn next(&self, update: &Hidden<'_>) -> (HiddenNode, Vec<HiddenNode>) {
         let update = &update.0;
         let p = update.parameter;
-        let mut g = if self.maximize { -&update.gradient } else { update.gradient.clone() };
-        if self.weight_decay != 0.0 {
-            g = &g + &(p * self.weight_decay);
-        }
+        let g = update.slope(self.maximize, self.weight_decay);
         let square = &(&update.slot(0) * self.alpha) + &(&(&g * &g) * (1.0 - self.alpha));
         let mut slots = vec![square.clone()];
         let mut spread = square;

@@ -39,10 +39,7 @@ impl Rule for Sgd {
     fn next(&self, update: &Hidden<'_>) -> (HiddenNode, Vec<HiddenNode>) {
         let update = &update.0;
         let p = update.parameter;
-        let mut g = if self.maximize { -&update.gradient } else { update.gradient.clone() };
-        if self.weight_decay != 0.0 {
-            g = &g + &(p * self.weight_decay);
-        }
+        let g = update.slope(self.maximize, self.weight_decay);
         if self.momentum == 0.0 {
             return (HiddenNode(p - &(&g * self.lr)), Vec::new());
         }

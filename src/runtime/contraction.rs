@@ -9,7 +9,7 @@ use crate::lower;
 use crate::lower::program::{Access, Load, LoopProgram};
 use crate::memory::ALIGN;
 use crate::ops::vector::Emit;
-use crate::schedule::{Axes, Contraction, Factor, Kernel, MapReduce, Stage, Work, collapsed, kept_axes};
+use crate::schedule::{Axes, Contraction, Kernel, MapReduce, Stage, Work, collapsed, kept_axes};
 use crate::shape::row_major_strides;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -300,12 +300,9 @@ fn map_reduce(stage: &Stage) -> &MapReduce {
 fn contract_of(work: &MapReduce, roles: &Contraction) -> contract::Contraction {
     let sizes = |axes: &Axes| axes.iter().map(|&axis| work.space[axis]).collect::<Vec<usize>>();
     let side = |load: usize, lines: &Axes| {
-        let Factor { place: (offset, strides), guards } = Factor::of(&work.loads[load]).expect("checked before");
-        let pick = |strides: &[i64]| -> Vec<i64> {
-            roles.batch.iter().chain(lines).chain(&roles.depth).map(|&axis| strides[axis]).collect()
-        };
-        assert!(guards.is_empty());
-        Side { offset, strides: pick(&strides), computed: false }
+        let (offset, strides) = work.loads[load].strided().expect("a contraction reads at strides");
+        let axes = roles.batch.iter().chain(lines).chain(&roles.depth);
+        Side { offset, strides: axes.map(|&axis| strides[axis]).collect(), computed: false }
     };
     let kept = kept_axes(work);
     let dense = row_major_strides(&kept.iter().map(|&axis| work.space[axis]).collect::<Vec<_>>());

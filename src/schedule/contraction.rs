@@ -4,11 +4,10 @@
 //! over; one that only the left or only the right operand follows is of the rows or of the columns.
 
 use super::expression::Step;
-use super::plan::{MapReduce, Operand, Stage, Strided, Work};
-use crate::dtype::Literal;
+use super::plan::{MapReduce, Stage, Work};
 use crate::graph::{Node, ReduceKind};
 use crate::ops;
-use crate::shape::{Expr, Position, row_major_strides};
+use crate::shape::row_major_strides;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -37,13 +36,10 @@ pub(crate) struct Contraction {
 pub(crate) fn contraction(work: &MapReduce) -> Option<Contraction> {
     let Some((ReduceKind::Sum, reduced)) = &work.reduce else { return None };
     let (left, right) = factors(work)?;
-    let (on_left, on_right) = (Factor::of(&work.loads[left])?, Factor::of(&work.loads[right])?);
-    if !on_left.guards.is_empty() || !on_right.guards.is_empty() {
-        return None; // borders are not packed yet
-    }
+    let ((_, on_left), (_, on_right)) = (work.loads[left].strided()?, work.loads[right].strided()?);
     let mut roles = Contraction { left, right, ..Contraction::default() };
     for axis in (0..work.space.len()).filter(|&axis| work.space[axis] != 1) {
-        let role = match (reduced.contains(&axis), on_left.follows(axis), on_right.follows(axis)) {
+        let role = match (reduced.contains(&axis), on_left[axis] != 0, on_right[axis] != 0) {
             (true, _, _) => &mut roles.depth,
             (false, true, false) => &mut roles.rows,
             (false, false, true) => &mut roles.columns,
@@ -101,10 +97,9 @@ impl Contraction {
     pub(super) fn leads(&self, work: &MapReduce, kept: &[usize]) -> Range<usize> {
         let size = |axes: &Axes| axes.iter().map(|&axis| work.space[axis]).product::<usize>();
         let in_order = self.batch.last() < self.rows.first() && self.rows.last() < self.columns.first();
-        let plain = work.loads.iter().all(|load| load.strided().is_some());
         let right = size(&self.columns).saturating_mul(size(&self.depth));
         let most = if self.batch.is_empty() { PACKED_OFTEN } else { PACKED_FOR_BATCH };
-        if !plain || !in_order || right > most || size(&self.rows) < FEWEST_ROWS {
+        if !in_order || right > most || size(&self.rows) < FEWEST_ROWS {
             return 0..0;
         }
         let place = |axis: Option<&usize>| kept.iter().position(|kept| Some(kept) == axis).unwrap_or(kept.len());
@@ -124,67 +119,6 @@ fn factors(work: &MapReduce) -> Option<(usize, usize)> {
         _ => None,
     };
     Some((load(operands[0])?, load(operands[1])?))
-}
-
-/// How an operand of a contraction is read: at strides where every guard is at least 0, and as 0 elsewhere.
-pub(crate) struct Factor {
-    pub(crate) place: Strided,
-    /// Each an offset, and what is added to it for every axis' index.
-    pub(crate) guards: Vec<Strided>,
-}
-
-impl Factor {
-    /// The reading of an operand, if it is of this kind.
-    pub(crate) fn of(operand: &Operand) -> Option<Factor> {
-        let (position, conditions) = operand.view.access();
-        let rank = operand.view.rank();
-        let place = match position {
-            Position::Strided { offset, strides } => (offset, strides),
-            Position::Computed(position) => position.affine(rank)?,
-        };
-        let mut guards = Vec::new();
-        for (condition, default) in &conditions {
-            if !is_zero(*default) {
-                return None;
-            }
-            inequalities(condition, rank, &mut guards)?;
-        }
-        Some(Factor { place, guards })
-    }
-
-    /// Whether what is read depends on the index along an axis.
-    fn follows(&self, axis: usize) -> bool {
-        self.place.1[axis] != 0 || self.guards.iter().any(|guard| guard.1[axis] != 0)
-    }
-}
-
-/// Positive zero: what a product with it adds nothing to.
-fn is_zero(value: Literal) -> bool {
-    value == Literal::zero(value.dtype()) && !value.to_f64().is_sign_negative()
-}
-
-/// Takes a condition apart into numbers that must be at least 0.
-fn inequalities(condition: &Expr, rank: usize, into: &mut Vec<Strided>) -> Option<()> {
-    let less = |a: &Expr, b: &Expr, by: i64| {
-        let ((a, mut minus), (b, plus)) = (a.affine(rank)?, b.affine(rank)?);
-        for (minus, plus) in minus.iter_mut().zip(plus) {
-            *minus = plus.checked_sub(*minus)?;
-        }
-        Some((b.checked_sub(a)?.checked_sub(by)?, minus))
-    };
-    match condition {
-        Expr::And(a, b) => {
-            inequalities(a, rank, into)?;
-            inequalities(b, rank, into)?;
-        }
-        Expr::Lt(a, b) => into.push(less(a, b, 1)?),
-        Expr::Not(negated) => match &**negated {
-            Expr::Lt(a, b) => into.push(less(b, a, 0)?),
-            _ => return None,
-        },
-        _ => return None,
-    }
-    Some(())
 }
 
 /// Whether a stage can run on the tiles of a contraction as each is done: element by element, over the same space, reading what

@@ -20,7 +20,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use contraction::{Axes, Contraction, Factor, collapsed, contraction, kept_axes};
+pub(crate) use contraction::{Axes, Contraction, collapsed, contraction, kept_axes};
 pub(crate) use expression::{Expression, Step};
 pub(crate) use fingerprint::Fingerprint;
 pub(crate) use plan::{Form, Kernel, MapReduce, Operand, Plan, Stage, Work};

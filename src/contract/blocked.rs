@@ -3,7 +3,7 @@
 use super::axes::Group;
 use super::deliver::deliver;
 use super::kernel::{Kernel, Number, Tile, same};
-use super::pack::{View, WIDEST, fill};
+use super::pack::{View, fill};
 use super::plan::{Pack, Path, Plan, Read, share};
 use super::{Operand, Operands, Product, Source};
 use std::marker::PhantomData;
@@ -86,8 +86,9 @@ struct Part<A> {
     add: bool,
 }
 
-/// The most rows a tile may have.
+/// The most rows and columns of a tile that writes columns it does not have.
 const TALLEST: usize = 6;
+const WIDEST: usize = 16;
 
 /// Runs one part.
 ///
@@ -363,7 +364,7 @@ impl<K: Kernel> Worker<'_, K> {
                 };
                 // SAFETY: the caller's promise. A tile that is not whole goes through one that is, unless there is room.
                 unsafe {
-                    if width == K::COLS || part.roomy {
+                    if width == K::COLS || part.roomy || K::EXACT {
                         K::tile(height, width, &tile);
                     } else {
                         let mut whole = [[K::Acc::ZERO; WIDEST]; TALLEST];

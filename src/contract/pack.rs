@@ -10,7 +10,7 @@ use super::kernel::{Element, Kernel, Piece};
 use std::ops::Range;
 
 /// The most lines a panel may have.
-pub(super) const WIDEST: usize = 16;
+pub(super) const WIDEST: usize = 24;
 
 /// The most depth that is packed at once through windows, and the most pieces of a panel.
 const DEEPEST: usize = 256;
@@ -41,10 +41,11 @@ impl<E: Element> View<'_, E> {
         unsafe {
             if self.lines.uniform(&lines) == Some(1) {
                 match width {
-                    4 => self.pack_along::<4>(lines, depth, panel, to),
-                    6 => self.pack_along::<6>(lines, depth, panel, to),
-                    8 => self.pack_along::<8>(lines, depth, panel, to),
-                    _ => self.pack_along::<WIDEST>(lines, depth, panel, to),
+                    4 => self.pack_along::<K, 4>(lines, depth, panel, to),
+                    6 => self.pack_along::<K, 6>(lines, depth, panel, to),
+                    8 => self.pack_along::<K, 8>(lines, depth, panel, to),
+                    16 => self.pack_along::<K, 16>(lines, depth, panel, to),
+                    _ => self.pack_along::<K, WIDEST>(lines, depth, panel, to),
                 }
             } else if self.lines.inner() == 1 && width == K::COLS && depth.len() <= DEEPEST {
                 self.pack_windows::<K>(lines, depth, panel, to);
@@ -63,7 +64,13 @@ impl<E: Element> View<'_, E> {
     ///
     /// # Safety
     /// As for [`View::pack`], with lines of stride 1.
-    unsafe fn pack_along<const W: usize>(&self, lines: Range<usize>, depth: Range<usize>, panel: usize, to: *mut E) {
+    unsafe fn pack_along<K: Kernel<Elem = E>, const W: usize>(
+        &self,
+        lines: Range<usize>,
+        depth: Range<usize>,
+        panel: usize,
+        to: *mut E,
+    ) {
         // SAFETY: the caller's promise.
         unsafe {
             let base = self.base.offset(self.lines.offset(lines.start));
@@ -75,10 +82,7 @@ impl<E: Element> View<'_, E> {
                     let from = base.offset(run.offset + first as isize * run.stride);
                     let to = to.add((done + first) * W);
                     for p in 0..whole {
-                        for k in 0..count {
-                            let from = from.offset(k as isize * run.stride).add(p * W);
-                            std::ptr::copy_nonoverlapping(from, to.add(p * panel + k * W), W);
-                        }
+                        K::along::<W>(from.add(p * W), run.stride, count, to.add(p * panel));
                     }
                     if rest > 0 {
                         for k in 0..count {

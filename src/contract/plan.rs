@@ -1,9 +1,12 @@
 //! Which path a contraction takes, and how it is cut into parts: by shape, strides and machine, never by threads.
 
+#[cfg(target_arch = "x86_64")]
+use super::kernel::{Avx2, Avx512};
 use super::kernel::{Kernel, Plain};
 use super::{Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver, tiny, vector};
 use crate::dtype::{DType, bf16, f16};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Where a kernel reads an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +109,7 @@ pub(super) const PART: usize = 1 << 17;
 /// Elements that are worth a part of their own when they are packed.
 const PACK_PART: usize = 1 << 15;
 /// Rows, and bytes of columns, of a part where there are many of both.
-const TILE_ROWS: usize = 96;
+const TILE_ROWS: usize = 48;
 const TILE_COL_BYTES: usize = 4 << 10;
 /// Where there are no more rows (columns) than this, a part takes them all.
 const FEW: usize = 192;
@@ -131,12 +134,65 @@ pub(super) fn share(lines: usize, panel: usize, parts: usize, part: usize) -> Ra
     start..((part + 1) * panels / parts * panel).min(lines)
 }
 
+/// The kinds of machine that there are kernels for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Machine {
+    /// Any.
+    Plain,
+    /// With AVX2, FMA and F16C.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// With AVX-512 as well.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Machine {
+    /// All kinds that this machine is of, the best one last.
+    pub(super) fn all() -> Vec<Machine> {
+        let mut all = vec![Machine::Plain];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let is_avx2 =
+                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
+            all.extend(is_avx2.then_some(Machine::Avx2));
+            all.extend((is_avx2 && is_x86_feature_detected!("avx512f")).then_some(Machine::Avx512));
+        }
+        all
+    }
+
+    /// The best kind; no better than AVX2 if `ZITHER_JIT` says `avx2`.
+    fn best() -> Machine {
+        static BEST: OnceLock<Machine> = OnceLock::new();
+        *BEST.get_or_init(|| {
+            let mut all = Machine::all();
+            #[cfg(target_arch = "x86_64")]
+            if std::env::var_os("ZITHER_JIT").is_some_and(|value| value == "avx2") {
+                all.retain(|&machine| machine != Machine::Avx512);
+            }
+            all.pop().expect("there is always a plain one")
+        })
+    }
+}
+
 /// Makes a contraction ready.
 pub(super) fn product(c: &Contraction) -> Product {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c") {
-        use super::kernel::Avx2;
-        return match c.dtype {
+    product_on(Machine::best(), c)
+}
+
+/// Makes a contraction ready for a kind of machine.
+pub(super) fn product_on(machine: Machine, c: &Contraction) -> Product {
+    match machine {
+        #[cfg(target_arch = "x86_64")]
+        Machine::Avx512 => match c.dtype {
+            DType::F32 => ready::<Avx512<f32>>(c),
+            DType::F64 => ready::<Avx512<f64>>(c),
+            DType::F16 => ready::<Avx512<f16>>(c),
+            DType::BF16 => ready::<Avx512<bf16>>(c),
+            _ => product_on(Machine::Avx2, c),
+        },
+        #[cfg(target_arch = "x86_64")]
+        Machine::Avx2 => match c.dtype {
             DType::F32 => ready::<Avx2<f32>>(c),
             DType::F64 => ready::<Avx2<f64>>(c),
             DType::F16 => ready::<Avx2<f16>>(c),
@@ -145,22 +201,17 @@ pub(super) fn product(c: &Contraction) -> Product {
             DType::I16 | DType::U16 => ready::<Avx2<u16>>(c),
             DType::I32 | DType::U32 => ready::<Avx2<u32>>(c),
             DType::I64 | DType::U64 => ready::<Avx2<u64>>(c),
-        };
-    }
-    plain(c)
-}
-
-/// The product on a machine of no known kind.
-pub(super) fn plain(c: &Contraction) -> Product {
-    match c.dtype {
-        DType::F32 => ready::<Plain<f32>>(c),
-        DType::F64 => ready::<Plain<f64>>(c),
-        DType::F16 => ready::<Plain<f16>>(c),
-        DType::BF16 => ready::<Plain<bf16>>(c),
-        DType::I8 | DType::U8 | DType::Bool => ready::<Plain<u8>>(c),
-        DType::I16 | DType::U16 => ready::<Plain<u16>>(c),
-        DType::I32 | DType::U32 => ready::<Plain<u32>>(c),
-        DType::I64 | DType::U64 => ready::<Plain<u64>>(c),
+        },
+        Machine::Plain => match c.dtype {
+            DType::F32 => ready::<Plain<f32>>(c),
+            DType::F64 => ready::<Plain<f64>>(c),
+            DType::F16 => ready::<Plain<f16>>(c),
+            DType::BF16 => ready::<Plain<bf16>>(c),
+            DType::I8 | DType::U8 | DType::Bool => ready::<Plain<u8>>(c),
+            DType::I16 | DType::U16 => ready::<Plain<u16>>(c),
+            DType::I32 | DType::U32 => ready::<Plain<u32>>(c),
+            DType::I64 | DType::U64 => ready::<Plain<u64>>(c),
+        },
     }
 }
 

@@ -279,7 +279,8 @@ impl Worker<'_> {
                     }
                     done += 1;
                     if row == LANES - 1 || done == depths.len() {
-                        K::add_rows(vector.add(done - row - 1), &rows[..=row], lanes, lines.len());
+                        let ahead = if same::<K>() { LANES as isize * run.stride } else { 0 };
+                        K::add_rows(vector.add(done - row - 1), &rows[..=row], ahead, lanes, lines.len());
                     }
                 }
             }

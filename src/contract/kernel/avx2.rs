@@ -253,6 +253,14 @@ unsafe fn narrow_f16(from: *const f32, to: *mut f16, len: usize) {
     }
 }
 
+/// # Safety
+/// As for [`Kernel::along`].
+#[target_feature(enable = "avx2")]
+unsafe fn along<E, const W: usize>(from: *const E, stride: isize, count: usize, to: *mut E) {
+    // SAFETY: the caller's promise.
+    unsafe { plain::along::<E, W>(from, stride, count, to) }
+}
+
 macro_rules! kernels {
     ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $abreast:expr, $turn_back:expr, $pack_pieces:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
         impl Kernel for Avx2<$elem> {
@@ -260,6 +268,7 @@ macro_rules! kernels {
             type Acc = <$elem as Element>::Acc;
             const ROWS: usize = $rows;
             const COLS: usize = $cols;
+            const EXACT: bool = false;
 
             #[inline]
             unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>) {
@@ -295,11 +304,18 @@ macro_rules! kernels {
             unsafe fn add_rows(
                 x: *const Self::Acc,
                 rows: &[*const Self::Acc],
+                ahead: isize,
                 sums: *mut Self::Acc,
                 len: usize,
             ) {
                 // SAFETY: the caller's promise.
-                unsafe { $add_rows(x, rows, sums, len) }
+                unsafe { $add_rows(x, rows, ahead, sums, len) }
+            }
+
+            #[inline]
+            unsafe fn along<const W: usize>(from: *const $elem, stride: isize, count: usize, to: *mut $elem) {
+                // SAFETY: the caller's promise.
+                unsafe { along::<$elem, W>(from, stride, count, to) }
             }
 
             #[inline]

@@ -12,7 +12,7 @@ pub(super) unsafe fn turn_4<E>(lines: &[*const E], depth: usize, ahead: isize, t
     unsafe {
         match lines.len() {
             6 => turn_4_by_6(lines, depth, ahead, to),
-            16 => turn_4_by_8s(lines, depth, ahead, to),
+            16 | 24 => turn_4_by_8s(lines, depth, ahead, to),
             _ => return false,
         }
     }
@@ -27,7 +27,7 @@ pub(super) unsafe fn turn_8<E>(lines: &[*const E], depth: usize, ahead: isize, t
     // SAFETY: the caller's promise; the elements are moved only.
     unsafe {
         match lines.len() {
-            6 | 8 | 16 | 4 => turn_8_by_2s(lines, depth, ahead, to),
+            4 | 6 | 8 | 16 | 24 => turn_8_by_2s(lines, depth, ahead, to),
             _ => return false,
         }
     }
@@ -43,7 +43,7 @@ pub(super) unsafe fn turn_2<E>(lines: &[*const E], depth: usize, ahead: isize, t
     unsafe {
         match lines.len() {
             6 => turn_2_by_6(lines, depth, ahead, to),
-            16 => turn_2_by_8s(lines, depth, ahead, to),
+            16 | 24 => turn_2_by_8s(lines, depth, ahead, to),
             _ => return false,
         }
     }
@@ -138,15 +138,20 @@ unsafe fn turn_4_by_8s<E>(lines: &[*const E], depth: usize, ahead: isize, to: *m
     let whole = depth / 8 * 8;
     // SAFETY: the caller's promise.
     unsafe {
-        for k in (0..whole).step_by(8) {
+        // Two blocks of eight depths, which share cache lines, before the next eight lines.
+        for first in (0..whole).step_by(16) {
             for (eight, lines_8) in lines.chunks_exact(8).enumerate() {
-                let mut rows = [_mm256_setzero_ps(); 8];
-                for (row, line) in rows.iter_mut().zip(lines_8) {
-                    _mm_prefetch::<_MM_HINT_T0>(line.wrapping_add(k).wrapping_offset(ahead).cast());
-                    *row = _mm256_loadu_ps(line.add(k).cast());
+                for line in lines_8 {
+                    _mm_prefetch::<_MM_HINT_T0>(line.wrapping_add(first).wrapping_offset(ahead).cast());
                 }
-                for (j, &row) in transpose_8x8(rows).iter().enumerate() {
-                    _mm256_storeu_ps(to.add((k + j) * lines.len() + eight * 8).cast(), row);
+                for k in (first..whole.min(first + 16)).step_by(8) {
+                    let mut rows = [_mm256_setzero_ps(); 8];
+                    for (row, line) in rows.iter_mut().zip(lines_8) {
+                        *row = _mm256_loadu_ps(line.add(k).cast());
+                    }
+                    for (j, &row) in transpose_8x8(rows).iter().enumerate() {
+                        _mm256_storeu_ps(to.add((k + j) * lines.len() + eight * 8).cast(), row);
+                    }
                 }
             }
         }

@@ -3,17 +3,18 @@
 use super::avx2::Lanes;
 use super::element::Number;
 use super::plain;
+use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
 
 /// See [`super::Kernel::add_rows`].
 ///
 /// # Safety
 /// As for [`super::Kernel::add_rows`].
-pub(super) unsafe fn add_rows<A: Lanes>(x: *const A, rows: &[*const A], sums: *mut A, len: usize) {
+pub(super) unsafe fn add_rows<A: Lanes>(x: *const A, rows: &[*const A], ahead: isize, sums: *mut A, len: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         match rows.len() {
-            8 => add_rows_of::<A, 8>(x, rows, sums, len),
-            _ => (0..rows.len()).for_each(|r| add_rows_of::<A, 1>(x.add(r), &[rows[r]], sums.add(r * 16), len)),
+            8 => add_rows_of::<A, 8>(x, rows, ahead, sums, len),
+            _ => (0..rows.len()).for_each(|r| add_rows_of::<A, 1>(x.add(r), &[rows[r]], 0, sums.add(r * 16), len)),
         }
     }
 }
@@ -23,7 +24,13 @@ pub(super) unsafe fn add_rows<A: Lanes>(x: *const A, rows: &[*const A], sums: *m
 /// # Safety
 /// As for [`super::Kernel::add_rows`].
 #[target_feature(enable = "avx2,fma")]
-unsafe fn add_rows_of<A: Lanes, const R: usize>(x: *const A, rows: &[*const A], sums: *mut A, len: usize) {
+unsafe fn add_rows_of<A: Lanes, const R: usize>(
+    x: *const A,
+    rows: &[*const A],
+    ahead: isize,
+    sums: *mut A,
+    len: usize,
+) {
     let whole = len / 16 * 16;
     // SAFETY: the caller's promise.
     unsafe {
@@ -34,6 +41,7 @@ unsafe fn add_rows_of<A: Lanes, const R: usize>(x: *const A, rows: &[*const A], 
         }
         for start in (0..whole).step_by(16) {
             for (r, (&factor, row)) in factors.iter().zip(&from).enumerate() {
+                _mm_prefetch::<_MM_HINT_T1>(row.wrapping_add(start).wrapping_offset(ahead).cast());
                 for j in (0..16).step_by(A::LANES) {
                     let sum = sums.add(start * 8 + r * 16 + j);
                     A::store(sum, A::fused(factor, A::load(row.add(start + j)), A::load(sum)));
@@ -125,7 +133,13 @@ unsafe fn add_lines_of<A: Lanes, const L: usize, const V: usize, const N: usize>
 /// # Safety
 /// As for [`super::Kernel::add_rows`].
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn add_integer_rows<A: Number>(x: *const A, rows: &[*const A], sums: *mut A, len: usize) {
+pub(super) unsafe fn add_integer_rows<A: Number>(
+    x: *const A,
+    rows: &[*const A],
+    _ahead: isize,
+    sums: *mut A,
+    len: usize,
+) {
     // SAFETY: the caller's promise.
     unsafe { plain::add_rows(x, rows, sums, len) }
 }

@@ -11,11 +11,15 @@ mod avx2_pack;
 mod avx2_pieces;
 #[cfg(target_arch = "x86_64")]
 mod avx2_vector;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod element;
 mod plain;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx512::Avx512;
 pub(super) use element::{Element, Number};
 pub(super) use plain::Plain;
 
@@ -55,9 +59,11 @@ pub(super) trait Kernel: 'static {
     const ROWS: usize;
     /// The columns of a tile.
     const COLS: usize;
+    /// Whether a tile writes no more columns than it has.
+    const EXACT: bool;
 
-    /// The sums of a tile of `rows` rows (1 to `ROWS`) and `cols` columns, all `COLS` of which may be read in `b`, and all
-    /// of which are written, whatever `cols` is.
+    /// The sums of a tile of `rows` rows (1 to `ROWS`) and `cols` columns, all `COLS` of which may be read in `b`,
+    /// and are written as well if the kernel is not [`Kernel::EXACT`].
     ///
     /// # Safety
     /// The machine is of the kind; what the call says may be read and written.
@@ -70,10 +76,11 @@ pub(super) trait Kernel: 'static {
     unsafe fn abreast(a: *const Self::Acc, left: &[u16], b: *const Self::Acc, right: &[u16], to: *mut Self::Acc);
 
     /// Adds `x[r]·rows[r][j]` for at most 8 rows, `len` long, to the sum at `(j / 16 * 8 + r) * 16 + j % 16`.
+    /// The next rows that are wanted are `ahead` of these.
     ///
     /// # Safety
     /// The machine is of the kind; rows may be read and sums written.
-    unsafe fn add_rows(x: *const Self::Acc, rows: &[*const Self::Acc], sums: *mut Self::Acc, len: usize);
+    unsafe fn add_rows(x: *const Self::Acc, rows: &[*const Self::Acc], ahead: isize, sums: *mut Self::Acc, len: usize);
 
     /// `sums[i * N + k % N] += x[k]·lines[i][k]` for at most 4 lines; `N` is 8 or 32.
     ///
@@ -92,6 +99,12 @@ pub(super) trait Kernel: 'static {
     /// # Safety
     /// The machine is of the kind; the lines may be read and the places written.
     unsafe fn turn(lines: &[*const Self::Elem], depth: usize, ahead: isize, to: *mut Self::Elem) -> bool;
+
+    /// Copies `W` elements that lie side by side at each of `count` depths, `stride` apart, to one place after the other.
+    ///
+    /// # Safety
+    /// The machine is of the kind; these may be read and written.
+    unsafe fn along<const W: usize>(from: *const Self::Elem, stride: isize, count: usize, to: *mut Self::Elem);
 
     /// Packs a panel of `COLS` lines that consist of pieces: at each depth, the lanes of a piece are copied from `depth` behind
     /// its start. Lanes of no piece become zero. False if there is no quick way; nothing has been done then.

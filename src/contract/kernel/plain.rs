@@ -15,6 +15,7 @@ impl<E: Element> Kernel for Plain<E> {
     type Acc = E::Acc;
     const ROWS: usize = ROWS;
     const COLS: usize = COLS;
+    const EXACT: bool = false;
 
     #[inline]
     unsafe fn tile(rows: usize, _cols: usize, call: &Tile<E::Acc>) {
@@ -36,7 +37,7 @@ impl<E: Element> Kernel for Plain<E> {
         unsafe { turn_back(from, 0, len, lanes) }
     }
 
-    unsafe fn add_rows(x: *const E::Acc, rows: &[*const E::Acc], sums: *mut E::Acc, len: usize) {
+    unsafe fn add_rows(x: *const E::Acc, rows: &[*const E::Acc], _ahead: isize, sums: *mut E::Acc, len: usize) {
         // SAFETY: the caller's promise.
         unsafe { add_rows(x, rows, sums, len) }
     }
@@ -48,6 +49,11 @@ impl<E: Element> Kernel for Plain<E> {
 
     unsafe fn turn(_lines: &[*const E], _depth: usize, _ahead: isize, _to: *mut E) -> bool {
         false
+    }
+
+    unsafe fn along<const W: usize>(from: *const E, stride: isize, count: usize, to: *mut E) {
+        // SAFETY: the caller's promise.
+        unsafe { along::<E, W>(from, stride, count, to) }
     }
 
     unsafe fn widen(from: *const E, to: *mut E::Acc, len: usize) {
@@ -144,6 +150,16 @@ pub(super) unsafe fn add_rows<A: Number>(x: *const A, rows: &[*const A], sums: *
                 }
             }
         }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::along`].
+#[inline(always)]
+pub(super) unsafe fn along<E, const W: usize>(from: *const E, stride: isize, count: usize, to: *mut E) {
+    for k in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe { std::ptr::copy_nonoverlapping(from.offset(k as isize * stride), to.add(k * W), W) }
     }
 }
 

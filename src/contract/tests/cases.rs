@@ -74,7 +74,7 @@ fn many_tiny_products() {
             _ => {}
         }
         let extras =
-            Extras { finish: round % 4 == 0, plain: round % 5 == 0, left_source: round % 7 == 0, ..Extras::default() };
+            Extras { finish: round % 4 == 0, older: round % 3, left_source: round % 7 == 0, ..Extras::default() };
         check(&case, extras);
     }
 }
@@ -89,7 +89,7 @@ fn random_products_of_every_dtype() {
             continue;
         }
         let layouts = std::array::from_fn(|_| dice.pick(&LAYOUTS));
-        let extras = Extras { plain: round % 5 == 0, backwards: round % 3 == 0, ..Extras::default() };
+        let extras = Extras { older: round % 3, backwards: round % 3 == 0, ..Extras::default() };
         check(&Case::matrices(dtype, sizes, layouts), extras);
     }
 }
@@ -111,7 +111,7 @@ fn several_axes_in_each_group() {
             finish: round % 2 == 0,
             left_source: round % 3 == 0,
             right_source: round % 5 < 2,
-            plain: round % 7 == 0,
+            older: round % 4,
             backwards: round % 4 == 0,
         };
         check(&Case::new(dtype, [&groups[0], &groups[1], &groups[2], &groups[3]], layouts), extras);
@@ -149,7 +149,7 @@ fn broadcast_operands_repeat() {
                     _ => case.c.left.strides[3] = 0,
                 }
                 check(&case, Extras::default());
-                check(&case, Extras { plain: true, finish: true, ..Extras::default() });
+                check(&case, Extras { older: 2, finish: true, ..Extras::default() });
             }
         }
     }

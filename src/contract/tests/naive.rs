@@ -118,8 +118,8 @@ pub(super) struct Extras {
     pub(super) right_source: bool,
     /// Parts run from the last to the first, in scratch full of something else.
     pub(super) backwards: bool,
-    /// The kernels in plain Rust.
-    pub(super) plain: bool,
+    /// How many better kinds of machine there are among those that this one is of.
+    pub(super) older: usize,
 }
 
 /// The flat index of a group, as one offset.
@@ -236,7 +236,8 @@ fn is_float(dtype: DType) -> bool {
 pub(super) fn run<T: TensorDType>(case: &Case, left: &[T], right: &[T], extras: Extras) -> Vec<f64> {
     let mut c = case.c.clone();
     (c.left.computed, c.right.computed) = (extras.left_source, extras.right_source);
-    let product = if extras.plain { plan::plain(&c) } else { Product::new(&c) };
+    let machines = plan::Machine::all();
+    let product = plan::product_on(machines[machines.len().saturating_sub(1 + extras.older)], &c);
     let [batch, rows, cols] = [&c.batch, &c.rows, &c.cols].map(|sizes| sizes.iter().product::<usize>());
     let mut out = vec![T::from_f64(99.0); case.out_len];
     let (mut shared, mut scratch) =

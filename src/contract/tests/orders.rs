@@ -1,6 +1,7 @@
 //! Results do not depend on the order of parts, on strides, or on what follows.
 
 use super::naive::{Case, Extras, Layout, numbers, run};
+use crate::contract::plan;
 use crate::dtype::DType;
 
 /// The bits of a result of fractions that f32 must round.
@@ -42,7 +43,9 @@ fn the_same_bits_for_every_layout_and_order_of_parts() {
         let expected = bits(sizes, [Layout::Dense; 3], Extras::default());
         for left in [Layout::Dense, Layout::Turned, Layout::Loose] {
             for right in [Layout::Dense, Layout::Turned, Layout::Loose] {
-                let extras = Extras { backwards: true, finish: left == right, ..Extras::default() };
+                // Kernels for AVX2 sum like those for AVX-512; the plain one does not fuse.
+                let older = usize::from(plan::Machine::all().len() == 3 && left == Layout::Loose);
+                let extras = Extras { backwards: true, finish: left == right, older, ..Extras::default() };
                 assert_eq!(
                     bits(sizes, [left, right, Layout::Turned], extras),
                     expected,

@@ -1,0 +1,282 @@
+//! Kernels for x86-64 with AVX-512: a tile of 24 rows and one vector of columns fills 24 of the 32 registers.
+//!
+//! Sums are those of the kernels for AVX2, bit for bit; packing, and products with vectors, are theirs as well.
+
+use super::avx2::Avx2;
+use super::element::{Element, Number};
+use super::{Kernel, Piece, Tile, plain};
+use crate::dtype::{bf16, f16};
+use std::arch::x86_64::*;
+use std::marker::PhantomData;
+
+/// Elements of type `E` on a machine with AVX-512, and all that [`Avx2`] needs.
+pub(in crate::contract) struct Avx512<E>(PhantomData<E>);
+
+const ROWS: usize = 24;
+
+/// One register of numbers, and what is done with it.
+///
+/// # Safety
+/// The methods need AVX-512; pointers may be read or written for the numbers of a register whose bits are set in `lanes`.
+trait Wide: Number {
+    type Vector: Copy;
+    const LANES: usize;
+
+    unsafe fn zero() -> Self::Vector;
+    unsafe fn load(from: *const Self) -> Self::Vector;
+    unsafe fn splat(from: *const Self) -> Self::Vector;
+    unsafe fn fused(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+    /// Adds to what is there, or takes its place.
+    unsafe fn put(to: *mut Self, value: Self::Vector, add: bool);
+    unsafe fn put_some(to: *mut Self, value: Self::Vector, add: bool, lanes: u16);
+}
+
+macro_rules! wide {
+    ($float:ident $vector:ident $lanes:literal $mask:ident $zero:ident $load:ident $splat:ident $fused:ident $add:ident $store:ident $load_some:ident $store_some:ident) => {
+        impl Wide for $float {
+            type Vector = $vector;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            unsafe fn zero() -> $vector {
+                // SAFETY: the machine has AVX-512.
+                unsafe { $zero() }
+            }
+
+            #[inline(always)]
+            unsafe fn load(from: *const $float) -> $vector {
+                // SAFETY: the caller's promise.
+                unsafe { $load(from) }
+            }
+
+            #[inline(always)]
+            unsafe fn splat(from: *const $float) -> $vector {
+                // SAFETY: the caller's promise.
+                unsafe { $splat(*from) }
+            }
+
+            #[inline(always)]
+            unsafe fn fused(a: $vector, b: $vector, c: $vector) -> $vector {
+                // SAFETY: the machine has AVX-512.
+                unsafe { $fused(a, b, c) }
+            }
+
+            #[inline(always)]
+            unsafe fn put(to: *mut $float, value: $vector, add: bool) {
+                // SAFETY: the caller's promise.
+                unsafe { $store(to, if add { $add($load(to), value) } else { value }) }
+            }
+
+            #[inline(always)]
+            unsafe fn put_some(to: *mut $float, value: $vector, add: bool, lanes: u16) {
+                let lanes = lanes as $mask;
+                // SAFETY: the caller's promise.
+                unsafe { $store_some(to, lanes, if add { $add($load_some(lanes, to), value) } else { value }) }
+            }
+        }
+    };
+}
+
+wide!(f32 __m512 16 __mmask16 _mm512_setzero_ps _mm512_loadu_ps _mm512_set1_ps _mm512_fmadd_ps _mm512_add_ps _mm512_storeu_ps _mm512_maskz_loadu_ps _mm512_mask_storeu_ps);
+wide!(f64 __m512d 8 __mmask8 _mm512_setzero_pd _mm512_loadu_pd _mm512_set1_pd _mm512_fmadd_pd _mm512_add_pd _mm512_storeu_pd _mm512_maskz_loadu_pd _mm512_mask_storeu_pd);
+
+/// The sums of `R` rows of a tile. If `PACKED`, both operands are panels as packing makes them.
+///
+/// # Safety
+/// As for [`Kernel::tile`].
+#[target_feature(enable = "avx512f")]
+unsafe fn rows_of<A: Wide, const R: usize, const PACKED: bool>(cols: usize, call: &Tile<A>) {
+    let a_row = if PACKED { 1 } else { call.a_row };
+    let a_depth = if PACKED { ROWS as isize } else { call.a_depth };
+    let b_depth = if PACKED { A::LANES as isize } else { call.b_depth };
+    let (mut a, mut b) = (call.a, call.b);
+    // SAFETY: the caller's promise: `R` rows of `a` and `c`, a vector of columns of `b`, `depth` of `a` and `b`.
+    unsafe {
+        for row in 0..R {
+            _mm_prefetch::<_MM_HINT_T0>(call.c.wrapping_offset(row as isize * call.c_row).cast());
+        }
+        let mut sums = [A::zero(); R];
+        macro_rules! step {
+            () => {{
+                let columns = A::load(b);
+                for (row, sum) in sums.iter_mut().enumerate() {
+                    *sum = A::fused(A::splat(a.offset(row as isize * a_row)), columns, *sum);
+                }
+                a = a.offset(a_depth);
+                b = b.offset(b_depth);
+            }};
+        }
+        for _ in 0..call.depth / 2 {
+            if PACKED {
+                _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(16 * ROWS).cast());
+                _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(16 * ROWS + 64 / size_of::<A>()).cast());
+                _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(16 * ROWS + 128 / size_of::<A>()).cast());
+            }
+            step!();
+            step!();
+        }
+        for _ in 0..call.depth % 2 {
+            step!();
+        }
+        let mut c = call.c;
+        if cols == A::LANES {
+            for sum in sums {
+                A::put(c, sum, call.add);
+                c = c.wrapping_offset(call.c_row);
+            }
+        } else {
+            for sum in sums {
+                A::put_some(c, sum, call.add, (1 << cols) - 1);
+                c = c.wrapping_offset(call.c_row);
+            }
+        }
+    }
+}
+
+/// A tile, as few rows of it at once as need be.
+///
+/// # Safety
+/// As for [`Kernel::tile`].
+#[inline(always)]
+unsafe fn tile<A: Wide>(rows: usize, cols: usize, call: &Tile<A>) {
+    let packed = call.a_row == 1 && call.a_depth == ROWS as isize && call.b_depth == A::LANES as isize;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if packed && rows == ROWS {
+            return rows_of::<A, ROWS, true>(cols, call);
+        }
+        let mut done = 0;
+        while done < rows {
+            let a = call.a.wrapping_offset(done as isize * call.a_row);
+            let c = call.c.wrapping_offset(done as isize * call.c_row);
+            let part = Tile { a, c, ..*call };
+            let count = match rows - done {
+                16.. if packed => 16,
+                left => left.min(8),
+            };
+            match packed {
+                true => some_rows::<A, true>(count, cols, &part),
+                false => some_rows::<A, false>(count, cols, &part),
+            }
+            done += count;
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::tile`], with 1 to 8 or 16 rows.
+unsafe fn some_rows<A: Wide, const PACKED: bool>(rows: usize, cols: usize, call: &Tile<A>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match rows {
+            1 => rows_of::<A, 1, PACKED>(cols, call),
+            2 => rows_of::<A, 2, PACKED>(cols, call),
+            3 => rows_of::<A, 3, PACKED>(cols, call),
+            4 => rows_of::<A, 4, PACKED>(cols, call),
+            5 => rows_of::<A, 5, PACKED>(cols, call),
+            6 => rows_of::<A, 6, PACKED>(cols, call),
+            7 => rows_of::<A, 7, PACKED>(cols, call),
+            8 => rows_of::<A, 8, PACKED>(cols, call),
+            _ => rows_of::<A, 16, PACKED>(cols, call),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`Kernel::along`].
+#[target_feature(enable = "avx512f")]
+unsafe fn along<E, const W: usize>(from: *const E, stride: isize, count: usize, to: *mut E) {
+    // SAFETY: the caller's promise.
+    unsafe { plain::along::<E, W>(from, stride, count, to) }
+}
+
+macro_rules! kernels {
+    ($($elem:ident $cols:literal)*) => {$(
+        impl Kernel for Avx512<$elem> {
+            type Elem = $elem;
+            type Acc = <$elem as Element>::Acc;
+            const ROWS: usize = ROWS;
+            const COLS: usize = $cols;
+            const EXACT: bool = true;
+
+            #[inline]
+            unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>) {
+                // SAFETY: the caller's promise.
+                unsafe { tile(rows, cols, call) }
+            }
+
+            #[inline]
+            unsafe fn abreast(
+                a: *const Self::Acc,
+                left: &[u16],
+                b: *const Self::Acc,
+                right: &[u16],
+                to: *mut Self::Acc,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { Avx2::<$elem>::abreast(a, left, b, right, to) }
+            }
+
+            #[inline]
+            unsafe fn pack_pieces(pieces: &[Piece<$elem>], depths: &[isize], to: *mut $elem) -> bool {
+                // SAFETY: the caller's promise.
+                unsafe { Avx2::<$elem>::pack_pieces(pieces, depths, to) }
+            }
+
+            #[inline]
+            unsafe fn turn_back(from: *const $elem, len: usize, lanes: &[*mut $elem]) {
+                // SAFETY: the caller's promise.
+                unsafe { Avx2::<$elem>::turn_back(from, len, lanes) }
+            }
+
+            #[inline]
+            unsafe fn add_rows(
+                x: *const Self::Acc,
+                rows: &[*const Self::Acc],
+                ahead: isize,
+                sums: *mut Self::Acc,
+                len: usize,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { Avx2::<$elem>::add_rows(x, rows, ahead, sums, len) }
+            }
+
+            #[inline]
+            unsafe fn along<const W: usize>(from: *const $elem, stride: isize, count: usize, to: *mut $elem) {
+                // SAFETY: the caller's promise.
+                unsafe { along::<$elem, W>(from, stride, count, to) }
+            }
+
+            #[inline]
+            unsafe fn add_lines<const N: usize>(
+                x: *const Self::Acc,
+                lines: &[*const Self::Acc],
+                depth: usize,
+                sums: *mut Self::Acc,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { Avx2::<$elem>::add_lines::<N>(x, lines, depth, sums) }
+            }
+
+            #[inline]
+            unsafe fn turn(lines: &[*const $elem], depth: usize, ahead: isize, to: *mut $elem) -> bool {
+                // SAFETY: the caller's promise.
+                unsafe { Avx2::<$elem>::turn(lines, depth, ahead, to) }
+            }
+
+            #[inline]
+            unsafe fn widen(from: *const $elem, to: *mut Self::Acc, len: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { Avx2::<$elem>::widen(from, to, len) }
+            }
+
+            #[inline]
+            unsafe fn narrow(from: *const Self::Acc, to: *mut $elem, len: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { Avx2::<$elem>::narrow(from, to, len) }
+            }
+        }
+    )*};
+}
+
+kernels! { f32 16 f64 8 f16 16 bf16 16 }

@@ -10,7 +10,7 @@ use super::kernel::{Element, Kernel, Piece};
 use std::ops::Range;
 
 /// The most lines a panel may have.
-pub(super) const WIDEST: usize = 24;
+pub(super) const WIDEST: usize = 16;
 
 /// The most depth that is packed at once through windows, and the most pieces of a panel.
 const DEEPEST: usize = 256;
@@ -44,7 +44,6 @@ impl<E: Element> View<'_, E> {
                     4 => self.pack_along::<K, 4>(lines, depth, panel, to),
                     6 => self.pack_along::<K, 6>(lines, depth, panel, to),
                     8 => self.pack_along::<K, 8>(lines, depth, panel, to),
-                    16 => self.pack_along::<K, 16>(lines, depth, panel, to),
                     _ => self.pack_along::<K, WIDEST>(lines, depth, panel, to),
                 }
             } else if self.lines.inner() == 1 && width == K::COLS && depth.len() <= DEEPEST {

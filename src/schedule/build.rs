@@ -6,6 +6,7 @@ use super::frame::{Frame, Seen};
 use super::group::{Groups, in_parts, only_checks, reads_through};
 use super::plan::{MapReduce, Operand, Region, Scalar, Stage, Work};
 use super::snapshot::Snapshot;
+use super::unroll::unrolled;
 use crate::dtype::{DType, Literal};
 use crate::graph::{IdMap, Lookup, Node, Op, ReduceKind};
 use crate::ops::{self, Primitive};
@@ -27,7 +28,7 @@ pub(super) fn stages(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> V
         }
         Op::Reduce { kind, input, axes, .. } => {
             let reduce = Some((*kind, axes.clone())).filter(|(_, axes)| !axes.is_empty());
-            Work::MapReduce(Builder::new(node, snapshot, groups, &mut reads).map_reduce(input, reduce))
+            Work::MapReduce(unrolled(Builder::new(node, snapshot, groups, &mut reads).map_reduce(input, reduce)))
         }
         Op::Map { .. } | Op::Cast { .. } | Op::Contiguous { .. } | Op::ConstFill(_) | Op::Arange | Op::Rand { .. } => {
             Work::MapReduce(Builder::new(node, snapshot, groups, &mut reads).map_reduce(node, None))

@@ -16,6 +16,7 @@ mod print;
 mod request;
 mod rows;
 mod snapshot;
+mod unroll;
 
 #[cfg(test)]
 mod tests;

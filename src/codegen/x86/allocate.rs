@@ -298,7 +298,8 @@ impl Run<'_, '_> {
         if let Some(register) = state.register {
             return Source::Register(register);
         }
-        let comes_again = next != NEVER && (state.spill.is_some() || matches!(state.home, Home::Element { .. }));
+        let comes_again = next != NEVER
+            && (state.spill.is_some() || matches!(state.home, Home::Element { .. } | Home::Before { .. }));
         if comes_again && self.free_register().is_some() {
             return Source::Register(self.register(id));
         }

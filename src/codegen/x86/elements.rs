@@ -46,6 +46,11 @@ fn store_of(bytes: usize) -> Op {
     }
 }
 
+/// Whether elements are read by pairs, of which every other one is dropped. Those of a tail lie in the frame as they lie in memory then.
+pub(super) fn by_pairs(step: Step, size: usize, lanes: usize) -> bool {
+    step == Step::Strided(2) && size == 4 && lanes == 8
+}
+
 impl Select {
     fn element(&mut self, operand: u16, lane: usize, width: Width, invariant: bool) -> Id {
         self.at_home(Home::Element { operand, lane: lane as u8 }, width, invariant)
@@ -68,6 +73,7 @@ impl Select {
                     _ => return self.rm(op::BROADCASTSD, width, element),
                 }
             }
+            (Step::Strided(_), size) if by_pairs(step, size, self.lanes) => return self.pairs(operand),
             (Step::Strided(_), 4 | 8) => return self.collect(operand, dtype.size()),
             (Step::Strided(_), _) => self.collect(operand, dtype.size()),
         };
@@ -92,6 +98,17 @@ impl Select {
                 unreachable!("{dtype} needs no conversion")
             }
         }
+    }
+
+    /// Every other one of fifteen elements of 4 bytes.
+    fn pairs(&mut self, operand: u16) -> Id {
+        self.too_wide |= self.is_wide();
+        let element = self.element(operand, 0, Width::Y, false);
+        let low = self.rm(op::MOVUPS, Width::Y, element);
+        let high = self.at_home(Home::Before { operand, lane: 4 }, Width::Y, false);
+        // Lanes 0 1 4 5 and 2 3 6 7: the first vector begins with a lane, the second ends with one.
+        let lanes = self.rvm_with(op::SHUFPS, Width::Y, low, high, 0b11_01_10_00);
+        self.rm_with(op::PERMQ, Width::Y, lanes, 0b11_01_10_00)
     }
 
     /// Elements that do not lie side by side, read one by one; those of one or two bytes to the low end of the register.

@@ -9,7 +9,7 @@
 use super::allocate::Places;
 use super::asm::*;
 use super::build::{Built, Kind, Read, Spec};
-use super::elements::Step;
+use super::elements::{Step, by_pairs};
 use super::inst::{Form, Home, Target};
 use crate::codegen::order::ACCUMULATORS;
 
@@ -51,6 +51,8 @@ pub(super) struct Frame {
     scalars: usize,
     /// For tails: a vector for each pointer.
     bounce: usize,
+    /// The bytes for the tail of one operand.
+    bounce_step: usize,
     slots: usize,
     /// For the seldom call: all registers.
     pub(super) save: usize,
@@ -91,7 +93,9 @@ impl Frame {
         let accumulator_bytes = own_operand.map_or(0, |at| ACCUMULATORS * built.operands[usize::from(at)].dtype.size());
         let bounce = accumulators + accumulator_bytes;
         let vector = spec.full.bytes();
-        let slots = bounce + vector * pointers;
+        let pairs = built.operands.iter().any(|read| by_pairs(read.step, read.dtype.size(), built.lanes));
+        let bounce_step = if pairs { 2 * vector } else { vector };
+        let slots = bounce + bounce_step * pointers;
         let save = slots + vector * built.pieces.slots as usize;
         let calls = built.pieces.body.iter().any(|inst| matches!(inst.form, Form::Rare(_)));
         let spills = save + if calls { usize::from(spec.full.registers()) * vector } else { 0 };
@@ -107,6 +111,7 @@ impl Frame {
             accumulators,
             scalars,
             bounce,
+            bounce_step,
             slots,
             save,
             spills,
@@ -215,7 +220,15 @@ impl Frame {
 
     /// Where the elements of a tail are put.
     pub(super) fn bounce(&self, pointer: usize) -> Mem {
-        Mem::Base(RDI, (self.bounce + self.vector * pointer) as i32)
+        Mem::Base(RDI, (self.bounce + self.bounce_step * pointer) as i32)
+    }
+
+    /// Where the element of a tail for a lane is put.
+    pub(super) fn bounced(&self, operand: u16, pointer: usize, lane: usize) -> Mem {
+        let read = self.read(operand);
+        let size = read.dtype.size();
+        let apart = if by_pairs(read.step, size, self.lanes) { 2 * size } else { size };
+        self.bounce(pointer).offset((lane * apart) as i32)
     }
 
     /// The address of an operand's element for a lane of the present vector, in its own memory.
@@ -244,13 +257,15 @@ impl Places for Frame {
             Home::Constant(at) => Mem::At(self.constants, (self.vector * at as usize) as i32),
             Home::Slot(at) => Mem::Base(RDI, (self.slots + self.vector * at as usize) as i32),
             Home::Element { operand, lane } => {
-                let read = self.read(operand);
-                if self.tail && read.step != Step::Uniform && !self.is_own(operand) {
-                    let pointer = self.pointer(operand, copy);
-                    self.bounce(pointer).offset(i32::from(lane) * read.dtype.size() as i32)
+                if self.tail && self.read(operand).step != Step::Uniform && !self.is_own(operand) {
+                    self.bounced(operand, self.pointer(operand, copy), usize::from(lane))
                 } else {
                     self.element(asm, operand, usize::from(lane), copy)
                 }
+            }
+            Home::Before { operand, lane } => {
+                let size = self.read(operand).dtype.size() as i32;
+                self.home(asm, Home::Element { operand, lane }, copy).offset(-size)
             }
             Home::LaneNumbers => Mem::At(self.lane_numbers, (8 * self.lanes * usize::from(copy)) as i32),
             Home::Scalar(slot) => Mem::Base(RDI, self.scalar(slot) as i32),

@@ -27,6 +27,11 @@ pub(super) enum Home {
         operand: u16,
         lane: u8,
     },
+    /// The same from the element before it on, in memory.
+    Before {
+        operand: u16,
+        lane: u8,
+    },
     /// The numbers of the vector's lanes, counted from the first lane of the loop's step.
     LaneNumbers,
     /// In the frame, where whoever runs the kernel has put it: 64 bits of a scalar.

@@ -427,13 +427,15 @@ impl<'s> Writer<'s> {
         self.one_by_one(|writer, lane| {
             let from = writer.frame.element(&mut writer.asm, operand, lane, copy);
             writer.asm.load_bytes(size, RCX, from);
-            writer.asm.store_bytes(size, bounce.offset((lane * size) as i32), RCX);
+            let to = writer.frame.bounced(operand, pointer, lane);
+            writer.asm.store_bytes(size, to, RCX);
         });
     }
 
     /// Copies a tail's results from the frame to their operand.
     fn bring_out(&mut self, operand: u16) {
-        let bounce = self.frame.bounce(self.frame.pointer(operand, 0));
+        let pointer = self.frame.pointer(operand, 0);
+        let bounce = self.frame.bounce(pointer);
         if let Some((size, width)) = self.masked_wide(operand) {
             // The lanes were in the mask before; kernels forget it.
             self.tail_masks();
@@ -457,7 +459,7 @@ impl<'s> Writer<'s> {
                 4 => (op::PINSRD, op::PEXTRD),
                 _ => (op::PINSRQ, op::PEXTRQ),
             };
-            let from = Operand::Memory(bounce.offset((lane * size) as i32));
+            let from = Operand::Memory(writer.frame.bounced(operand, pointer, lane));
             writer.asm.vector(load, Width::X, 0, 0, from, Some(0));
             let to = Operand::Memory(writer.frame.element(&mut writer.asm, operand, lane, 0));
             writer.asm.vector(store, Width::X, 0, 0, to, Some(0));

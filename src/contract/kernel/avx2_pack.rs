@@ -12,7 +12,7 @@ pub(super) unsafe fn turn_4<E>(lines: &[*const E], depth: usize, ahead: isize, t
     unsafe {
         match lines.len() {
             6 => turn_4_by_6(lines, depth, ahead, to),
-            16 | 24 => turn_4_by_8s(lines, depth, ahead, to),
+            16 => turn_4_by_8s(lines, depth, ahead, to),
             _ => return false,
         }
     }
@@ -27,7 +27,7 @@ pub(super) unsafe fn turn_8<E>(lines: &[*const E], depth: usize, ahead: isize, t
     // SAFETY: the caller's promise; the elements are moved only.
     unsafe {
         match lines.len() {
-            4 | 6 | 8 | 16 | 24 => turn_8_by_2s(lines, depth, ahead, to),
+            4 | 6 | 8 | 16 => turn_8_by_2s(lines, depth, ahead, to),
             _ => return false,
         }
     }
@@ -43,7 +43,7 @@ pub(super) unsafe fn turn_2<E>(lines: &[*const E], depth: usize, ahead: isize, t
     unsafe {
         match lines.len() {
             6 => turn_2_by_6(lines, depth, ahead, to),
-            16 | 24 => turn_2_by_8s(lines, depth, ahead, to),
+            16 => turn_2_by_8s(lines, depth, ahead, to),
             _ => return false,
         }
     }

@@ -1,4 +1,5 @@
-//! Kernels for x86-64 with AVX-512: a tile of 24 rows and one vector of columns fills 24 of the 32 registers.
+//! Kernels for x86-64 with AVX-512: a tile of 16 rows and one vector of columns. Sixteen registers of sums are
+//! enough to keep the machine busy, both panels of a tile stay in the first cache, and sizes of models are multiples of 16.
 //!
 //! Sums are those of the kernels for AVX2, bit for bit; packing, and products with vectors, are theirs as well.
 
@@ -12,7 +13,7 @@ use std::marker::PhantomData;
 /// Elements of type `E` on a machine with AVX-512, and all that [`Avx2`] needs.
 pub(in crate::contract) struct Avx512<E>(PhantomData<E>);
 
-const ROWS: usize = 24;
+const ROWS: usize = 16;
 
 /// One register of numbers, and what is done with it.
 ///
@@ -110,7 +111,6 @@ unsafe fn rows_of<A: Wide, const R: usize, const PACKED: bool>(cols: usize, call
             if PACKED {
                 _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(16 * ROWS).cast());
                 _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(16 * ROWS + 64 / size_of::<A>()).cast());
-                _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(16 * ROWS + 128 / size_of::<A>()).cast());
             }
             step!();
             step!();
@@ -145,26 +145,21 @@ unsafe fn tile<A: Wide>(rows: usize, cols: usize, call: &Tile<A>) {
         if packed && rows == ROWS {
             return rows_of::<A, ROWS, true>(cols, call);
         }
-        let mut done = 0;
-        while done < rows {
+        for done in (0..rows).step_by(8) {
             let a = call.a.wrapping_offset(done as isize * call.a_row);
             let c = call.c.wrapping_offset(done as isize * call.c_row);
             let part = Tile { a, c, ..*call };
-            let count = match rows - done {
-                16.. if packed => 16,
-                left => left.min(8),
-            };
+            let count = (rows - done).min(8);
             match packed {
                 true => some_rows::<A, true>(count, cols, &part),
                 false => some_rows::<A, false>(count, cols, &part),
             }
-            done += count;
         }
     }
 }
 
 /// # Safety
-/// As for [`Kernel::tile`], with 1 to 8 or 16 rows.
+/// As for [`Kernel::tile`], with 1 to 8 rows.
 unsafe fn some_rows<A: Wide, const PACKED: bool>(rows: usize, cols: usize, call: &Tile<A>) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -176,8 +171,7 @@ unsafe fn some_rows<A: Wide, const PACKED: bool>(rows: usize, cols: usize, call:
             5 => rows_of::<A, 5, PACKED>(cols, call),
             6 => rows_of::<A, 6, PACKED>(cols, call),
             7 => rows_of::<A, 7, PACKED>(cols, call),
-            8 => rows_of::<A, 8, PACKED>(cols, call),
-            _ => rows_of::<A, 16, PACKED>(cols, call),
+            _ => rows_of::<A, 8, PACKED>(cols, call),
         }
     }
 }
@@ -188,6 +182,49 @@ unsafe fn some_rows<A: Wide, const PACKED: bool>(rows: usize, cols: usize, call:
 unsafe fn along<E, const W: usize>(from: *const E, stride: isize, count: usize, to: *mut E) {
     // SAFETY: the caller's promise.
     unsafe { plain::along::<E, W>(from, stride, count, to) }
+}
+
+/// # Safety
+/// As for [`Kernel::pack_pieces`].
+unsafe fn pack_pieces<E>(pieces: &[Piece<E>], depths: &[isize], to: *mut E) -> bool {
+    if !matches!(size_of::<E>(), 4 | 8) {
+        return false;
+    }
+    // SAFETY: the caller's promise; elements of 4 and 8 bytes fill a vector with the lanes of a panel.
+    unsafe {
+        match pieces {
+            [_] => pieces_of::<E, 1>(pieces, depths, to),
+            [_, _] => pieces_of::<E, 2>(pieces, depths, to),
+            [_, _, _] => pieces_of::<E, 3>(pieces, depths, to),
+            [_, _, _, _] => pieces_of::<E, 4>(pieces, depths, to),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// `P` pieces; each load touches the lanes of its piece alone.
+///
+/// # Safety
+/// As for [`Kernel::pack_pieces`].
+#[target_feature(enable = "avx512f")]
+unsafe fn pieces_of<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], to: *mut E) {
+    let mut to = to.cast::<__m512i>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        for &depth in depths {
+            let mut lanes = _mm512_setzero_si512();
+            for piece in &pieces[..P] {
+                let from = piece.start.wrapping_offset(depth);
+                lanes = match size_of::<E>() {
+                    4 => _mm512_mask_loadu_epi32(lanes, piece.lanes, from.cast()),
+                    _ => _mm512_mask_loadu_epi64(lanes, piece.lanes as __mmask8, from.cast()),
+                };
+            }
+            _mm512_storeu_si512(to, lanes);
+            to = to.add(1);
+        }
+    }
 }
 
 macro_rules! kernels {
@@ -220,7 +257,7 @@ macro_rules! kernels {
             #[inline]
             unsafe fn pack_pieces(pieces: &[Piece<$elem>], depths: &[isize], to: *mut $elem) -> bool {
                 // SAFETY: the caller's promise.
-                unsafe { Avx2::<$elem>::pack_pieces(pieces, depths, to) }
+                unsafe { pack_pieces(pieces, depths, to) }
             }
 
             #[inline]

@@ -1,6 +1,6 @@
 //! Contractions computed one element at a time, and the harness that compares.
 
-use crate::contract::{Contraction, Operands, Product, Side, Source, Tile, TileShape, plan};
+use crate::contract::{Contraction, Operands, Side, Source, Tile, TileShape, plan};
 use crate::dtype::{DType, TensorDType, with_dtype};
 use std::ops::Range;
 use std::sync::Mutex;

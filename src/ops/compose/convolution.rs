@@ -19,6 +19,13 @@ pub(crate) struct Sliding {
     pub(crate) dilation: Spatial,
 }
 
+impl Sliding {
+    /// The same over an input that has its padding.
+    fn without_padding(&self) -> Sliding {
+        Sliding { padding: Spatial::from_elem(0, self.padding.len()), ..self.clone() }
+    }
+}
+
 /// `[N, C, ..spatial]` and `[O, C / groups, ..kernel]` to `[N, O, ..windows]`.
 #[track_caller]
 pub(crate) fn conv(
@@ -39,7 +46,8 @@ pub(crate) fn conv(
     }
     let (samples, channels, outputs) = (x.shape()[0], x.shape()[1], weight.shape()[0]);
     let kernel: Spatial = weight.shape()[2..].into();
-    let windows = stored_windows(op, x, &kernel, sliding)?; // [N, C, ..places, ..kernel]
+    let padded = padded(op, x, &kernel, sliding)?;
+    let windows = windows(op, &padded, &kernel, &sliding.without_padding())?; // [N, C, ..places, ..kernel]
     let places: Spatial = windows.shape()[2..2 + spatial].into();
     // Groups stand beside the outputs: [N, G, 1, C/G, ..places, ..kernel] · [1, G, O/G, C/G, 1.., ..kernel].
     let (inside, out) = (channels / groups, outputs / groups);
@@ -56,7 +64,7 @@ pub(crate) fn conv(
         std::iter::once(3).chain(4 + spatial as isize..4 + 2 * spatial as isize).collect();
     let sum = product.reduce(op, ReduceKind::Sum, &summed, false)?;
     let shape: Shape = [samples, outputs].into_iter().chain(places).collect();
-    let result = with_short_gradient(&sum.reshaped(&shape), x, weight, sliding, groups);
+    let result = with_short_gradient(&sum.reshaped(&shape), x, weight, &padded, sliding, groups);
     match bias {
         None => Ok(result),
         Some(bias) => {
@@ -68,16 +76,16 @@ pub(crate) fn conv(
 
 /// The convolution with a gradient of its input that is a convolution too, where windows overlap without gaps between them: the
 /// gradients of all windows, to be added up, would be many times the input.
-fn with_short_gradient(value: &Node, x: &Node, weight: &Node, sliding: &Sliding, groups: usize) -> Node {
+fn with_short_gradient(value: &Node, x: &Node, weight: &Node, padded: &Node, sliding: &Sliding, groups: usize) -> Node {
     if sliding.stride.iter().any(|&step| step != 1) || value.len() == 0 || x.len() == 0 {
         return value.clone();
     }
     let sliding = sliding.clone();
-    value.with_shortcut("conv", &[x, weight], move |g, inputs, _| {
-        let (x, weight) = (&inputs[0], &inputs[1]);
+    value.with_shortcut_beside("conv", &[x, weight], &[padded], move |g, inputs, _| {
+        let (x, weight, padded) = (&inputs[0], &inputs[1], &inputs[2]);
         Ok(vec![
             input_gradient(g, x.shape(), weight, &sliding, groups)?,
-            weight_gradient(g, x, weight, &sliding, groups)?,
+            weight_gradient(g, padded, weight, &sliding, groups)?,
         ])
     })
 }
@@ -107,17 +115,16 @@ fn input_gradient(g: &Node, shape: &[usize], weight: &Node, sliding: &Sliding, g
     let grouped: Shape = [groups, outputs / groups, inside].into_iter().chain(kernel.iter().copied()).collect();
     let weight = weight.sliced(&turned).reshaped(&grouped).swapped(1, 2);
     let shape_of: Shape = [shape[1], outputs / groups].into_iter().chain(kernel.iter().copied()).collect();
-    let plain = Sliding { padding: Spatial::from_elem(0, kernel.len()), ..sliding.clone() };
-    conv("conv", &g, &weight.reshaped(&shape_of), None, &plain, groups)
+    conv("conv", &g, &weight.reshaped(&shape_of), None, &sliding.without_padding(), groups)
 }
 
 /// The gradient of a convolution's kernel: windows of the input times the output's gradient, summed over samples and places.
-fn weight_gradient(g: &Node, x: &Node, weight: &Node, sliding: &Sliding, groups: usize) -> Result<Node> {
+fn weight_gradient(g: &Node, padded: &Node, weight: &Node, sliding: &Sliding, groups: usize) -> Result<Node> {
     let spatial = sliding.stride.len();
     let kernel: Spatial = weight.shape()[2..].into();
-    let windows = stored_windows("conv", x, &kernel, sliding)?; // [N, C, ..places, ..kernel]
+    let windows = windows("conv", padded, &kernel, &sliding.without_padding())?; // [N, C, ..places, ..kernel]
     let places = &windows.shape()[2..2 + spatial];
-    let (samples, outputs, inside) = (x.shape()[0], weight.shape()[0], weight.shape()[1]);
+    let (samples, outputs, inside) = (padded.shape()[0], weight.shape()[0], weight.shape()[1]);
     let shape_of = |out: usize, inside: usize, kernel: &[usize]| -> Shape {
         [samples, groups, out, inside].iter().chain(places).chain(kernel).copied().collect()
     };
@@ -129,14 +136,13 @@ fn weight_gradient(g: &Node, x: &Node, weight: &Node, sliding: &Sliding, groups:
     Ok((&left * &right).reduce("conv", ReduceKind::Sum, &summed, false)?.reshaped(weight.shape()))
 }
 
-/// The windows of an input whose border is in memory: they are read at strides then, many times over.
+/// The input with its border in memory: windows are read at strides then, many times over.
 #[track_caller]
-fn stored_windows(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Result<Node> {
+fn padded(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Result<Node> {
     check_sliding(op, x, kernel, sliding)?;
     let amounts = sliding.padding.iter().map(|&amount| (amount, amount));
     let padding: SmallVec<[(usize, usize); 6]> = [(0, 0); 2].into_iter().chain(amounts).collect();
-    let plain = Sliding { padding: Spatial::from_elem(0, kernel.len()), ..sliding.clone() };
-    windows(op, &with_border(x, &padding)?, kernel, &plain)
+    with_border(x, &padding)
 }
 
 /// A border of zeros, written to memory.

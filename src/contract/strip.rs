@@ -152,8 +152,12 @@ unsafe fn run<K: Kernel>(strip: &Strip, run: &StripRun) {
         for panel in panels.clone() {
             let b = packed.wrapping_add((panel * strip.depth.len + depth.start) * K::COLS);
             let cols = panel * K::COLS..((panel + 1) * K::COLS).min(all);
+            // While the rows go through a panel, the next one is fetched.
+            let ahead = b.wrapping_add(strip.depth.len * K::COLS);
+            let share = depth.len() * K::COLS * K::ROWS / run.rows + 1;
             for row in (0..run.rows).step_by(K::ROWS) {
                 let rows = (run.rows - row).min(K::ROWS);
+                K::fetch(ahead.wrapping_add(row / K::ROWS * share), share);
                 let a = row as isize * strip.left_row + depth.start as isize * strip.left_depth;
                 let c = run.out.cast::<K::Acc>().wrapping_offset(row as isize * strip.out_row).wrapping_add(cols.start);
                 let tile = Tile {

@@ -181,7 +181,10 @@ pub(crate) struct Part {
 
 /// Leaves a range of an axis. There are `rows` rows in all, of which the program is for some.
 fn cut(program: &mut LoopProgram, axis: usize, range: &Range<usize>, rows: usize) {
-    debug_assert!(!program.words.iter().any(|(word, _)| matches!(word, Word::Position)), "places are those of the whole");
+    debug_assert!(
+        !program.words.iter().any(|(word, _)| matches!(word, Word::Position)),
+        "places are those of the whole"
+    );
     let first = range.start as i64;
     let kept = program.outer.len();
     let rank = kept + program.reduced.len();

@@ -93,7 +93,9 @@ mod tests {
 
     #[test]
     fn every_tile_is_in_one_part_and_every_row_in_one_tile() {
-        for (rows, even, tile) in [(4096, 512, 48), (64, 64, 64), (7, 1, 1), (3000, 3000, 7), (100, 100, 48), (2000, 20, 6)] {
+        for (rows, even, tile) in
+            [(4096, 512, 48), (64, 64, 64), (7, 1, 1), (3000, 3000, 7), (100, 100, 48), (2000, 20, 6)]
+        {
             for is_packed in [false, true] {
                 let tiles = Tiles::new(rows, even, tile, None);
                 let parts = tiles.parts(is_packed);

@@ -23,9 +23,12 @@ const TILE: usize = 1 << 10;
 /// The same where there are products: what lies between stages fits into the L2 cache.
 const PRODUCT_TILE: usize = 1 << 16;
 
-/// Rows of a tile where there are products: enough to be worth reading the packed operand for, and a multiple of what kernels take at once. Where
-/// columns are left out, tiles of fewer rows leave out more.
+/// The most rows of a tile where there are products: enough to be worth reading the packed operand for, and a multiple of what kernels take
+/// at once.
 const PRODUCT_ROWS: usize = 96;
+
+/// Where columns are left out, tiles of fewer rows leave out more: so many tiles are about right, and so many rows the least.
+const HIDING_TILES: usize = 16;
 const HIDING_ROWS: usize = 48;
 
 /// So many elements are one tile.
@@ -174,11 +177,12 @@ impl Rows {
     pub(super) fn prepare(prepare: &mut Prepare<'_>, kernel: &Kernel, sizes: &[usize]) -> Rows {
         let rows: usize = sizes.iter().product();
         let programs: Vec<RowProgram> = kernel.stages.iter().map(|stage| row_program(stage, sizes.len())).collect();
-        let roles: Vec<Option<Contraction>> = kernel.stages.iter().map(|stage| contraction(map_reduce(stage))).collect();
+        let roles: Vec<Option<Contraction>> =
+            kernel.stages.iter().map(|stage| contraction(map_reduce(stage))).collect();
         let hidden = hidden(prepare, kernel, sizes.len(), &programs, &roles);
         let even = programs.iter().map(RowProgram::even_rows).min().unwrap_or(rows);
         let even = hidden.as_ref().map_or(even, |hidden| even.min(hidden.rows));
-        let tile = tile_rows(&programs, &roles, rows, hidden.is_some()).min(even);
+        let tile = tile_rows(&programs, &roles, rows, hidden.as_ref().map(|_| even)).min(even);
         let tiles = Tiles::new(rows, even, tile, hidden.as_ref());
         Preparing { prepare, kernel, roles, hidden, tile, tiles, wishes: Vec::new() }.rows(programs, rows)
     }
@@ -404,7 +408,8 @@ impl Preparing<'_, '_> {
         if let Some(PackedStrip { strip, .. }) = strip {
             let mut ranges = strip.whole();
             if let Some(part) = part {
-                let is_depth = map_reduce(&self.kernel.stages[at]).space.len() - part.axis <= tile.program.reduced_axes();
+                let is_depth =
+                    map_reduce(&self.kernel.stages[at]).space.len() - part.axis <= tile.program.reduced_axes();
                 ranges[usize::from(is_depth)] = part.range.clone();
             }
             return Runner::Strip(*rows, ranges);
@@ -454,7 +459,9 @@ fn hidden(
     let hidden = Hidden::of(kernel, lead, |node| prepare.is_whole(node, kernel))?;
     let mut cut = (0..programs.len()).filter(|&at| hidden.axes[at].is_some());
     let can = |at: usize| match &roles[at] {
-        Some(roles) => Strip::new(&contract_of_rows(&programs[at].for_rows(programs[at].even_rows(), None), roles)).is_some(),
+        Some(roles) => {
+            Strip::new(&contract_of_rows(&programs[at].for_rows(programs[at].even_rows(), None), roles)).is_some()
+        }
         None => true,
     };
     let does = cut.clone().any(|at| roles[at].is_some());
@@ -474,8 +481,8 @@ fn row_program(stage: &Stage, lead: usize) -> RowProgram {
     RowProgram::new(lower::lower(map_reduce(stage)), lead)
 }
 
-/// How many rows are run at a time.
-fn tile_rows(programs: &[RowProgram], roles: &[Option<Contraction>], rows: usize, hides: bool) -> usize {
+/// How many rows are run at a time. Of columns that are left out the rows of a group are told.
+fn tile_rows(programs: &[RowProgram], roles: &[Option<Contraction>], rows: usize, hiding: Option<usize>) -> usize {
     let stages = || programs.iter().zip(roles);
     let work = stages().map(|(program, role)| if role.is_some() { program.row_len() } else { program.row_work() });
     let work = work.max().unwrap_or(1).max(1);
@@ -483,9 +490,12 @@ fn tile_rows(programs: &[RowProgram], roles: &[Option<Contraction>], rows: usize
         return rows.max(1);
     }
     let has_product = roles.iter().any(Option::is_some);
-    let most = match (has_product, hides) {
-        (true, true) => (2 * PRODUCT_TILE / work).min(HIDING_ROWS),
-        (true, false) => (PRODUCT_TILE / work).min(PRODUCT_ROWS),
+    let most = match (has_product, hiding) {
+        (true, Some(group)) => {
+            let rows = (group / HIDING_TILES).next_multiple_of(HIDING_ROWS / 2).clamp(HIDING_ROWS, PRODUCT_ROWS);
+            (4 * PRODUCT_TILE / work).min(rows)
+        }
+        (true, None) => (PRODUCT_TILE / work).min(PRODUCT_ROWS),
         (false, _) => TILE / work,
     };
     // Large tensors are cut into enough tiles to keep several threads busy.

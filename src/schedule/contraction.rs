@@ -68,9 +68,8 @@ pub(super) fn is_matrix(space: &[usize], reduced: &[usize], left: &[i64], right:
         let axes = (0..space.len()).filter(|&axis| of(axis));
         axes.fold(1, |product: usize, axis| product.saturating_mul(space[axis]))
     };
-    let follows = |one: &[i64], other: &[i64], axis: usize| {
-        !reduced.contains(&axis) && one[axis] != 0 && other[axis] == 0
-    };
+    let follows =
+        |one: &[i64], other: &[i64], axis: usize| !reduced.contains(&axis) && one[axis] != 0 && other[axis] == 0;
     let rows = size(&|axis| follows(left, right, axis));
     let columns = size(&|axis| follows(right, left, axis));
     rows > 1 && columns > 1 && size(&|axis| reduced.contains(&axis)) > 1 && size(&|_| true) >= FEWEST

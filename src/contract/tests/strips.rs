@@ -80,5 +80,8 @@ fn what_is_widened_is_no_case_for_strips() {
         assert!(Strip::new(&Case::matrices(dtype, [8, 16, 16], [Layout::Dense; 3]).c).is_none());
     }
     // Neither is a result whose columns lie apart.
-    assert!(Strip::new(&Case::matrices(DType::F32, [8, 16, 16], [Layout::Dense, Layout::Dense, Layout::Turned]).c).is_none());
+    assert!(
+        Strip::new(&Case::matrices(DType::F32, [8, 16, 16], [Layout::Dense, Layout::Dense, Layout::Turned]).c)
+            .is_none()
+    );
 }

@@ -5,7 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use zither::{Dim1, Dim2, ErrorKind, Result, Tensor, memory, realize_all};
+use zither::{AttentionOptions, Dim1, Dim2, Dim4, ErrorKind, Result, Tensor, grad, memory, realize_all};
 
 /// Counts the bytes of buffers: they are the blocks on cache lines.
 struct Counting;
@@ -96,6 +96,49 @@ fn what_lies_between_shares_memory() -> Result<()> {
     for steps in [3, 10, 30] {
         assert!(peak(steps) <= one_step + 3 * bytes, "{steps} steps take {} bytes, one {one_step}", peak(steps));
         assert_eq!(peak(steps), peak(3), "{steps} steps");
+    }
+    Ok(())
+}
+
+/// The most bytes that are taken while something runs. A thread keeps a little scratch for itself from the first run it has a hand in.
+fn taken(run: impl Fn() -> Result<()>) -> Result<usize> {
+    let mut least = usize::MAX;
+    for _ in 0..3 {
+        memory::trim();
+        let before = LIVE.load(Relaxed);
+        PEAK.store(before, Relaxed);
+        run()?;
+        least = least.min(PEAK.load(Relaxed) - before);
+    }
+    Ok(least)
+}
+
+#[test]
+fn the_memory_of_attention_grows_with_its_length_not_with_the_square_of_it() -> Result<()> {
+    let _turn = take_turn();
+    let causal = AttentionOptions { causal: true, ..AttentionOptions::default() };
+    let of_length = |length: usize| -> Result<[usize; 2]> {
+        let [q, k, v, g] = [(); 4].map(|()| Tensor::<f32, Dim4>::rand([1, 8, length, 64]).realize());
+        let (q, k, v, g) = (q?, k?, v?, g?);
+        let forward = taken(|| q.scaled_dot_product_attention(&k, &v, causal).realize().map(drop))?;
+        let both = taken(|| {
+            let y = q.scaled_dot_product_attention(&k, &v, causal);
+            let gradients = grad(&(&y * &g).sum_all(), &[&q, &k, &v])?;
+            let wanted: Vec<_> = gradients.iter().chain([&y]).map(|tensor| tensor.to_dynamic()).collect();
+            realize_all(&wanted.iter().collect::<Vec<_>>())
+        })?;
+        Ok([forward, both])
+    };
+    let peaks = [512, 1024, 2048].map(of_length);
+    let [short, middle, long] = peaks;
+    let (short, middle, long) = (short?, middle?, long?);
+    for which in 0..2 {
+        let peaks = [short[which], middle[which], long[which]];
+        // Twice as much is linear, four times as much would be the square; and tiles have more rows where there are more.
+        assert!(peaks.windows(2).all(|pair| pair[1] <= pair[0] * 11 / 4), "{peaks:?}");
+        assert!(peaks[2] <= peaks[0] * 5, "{peaks:?}");
+        // All scores of one head alone would be 16 MiB.
+        assert!(peaks[2] < 8 * 2048 * 2048 * 4 / 4, "{peaks:?}");
     }
     Ok(())
 }

@@ -20,10 +20,13 @@ mod deliver;
 mod kernel;
 mod pack;
 mod plan;
+mod strip;
 #[cfg(test)]
 mod tests;
 mod tiny;
 mod vector;
+
+pub(crate) use strip::{Strip, StripRun};
 
 use crate::dtype::DType;
 use axes::Group;

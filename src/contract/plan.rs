@@ -54,7 +54,7 @@ pub(super) struct Depth {
 
 impl Depth {
     /// Blocks of about equal size, of whole eights.
-    fn new(len: usize) -> Depth {
+    pub(super) fn new(len: usize) -> Depth {
         let blocks = len.div_ceil(DEPTH_BLOCK).max(1);
         Depth { len, most: len.div_ceil(blocks).next_multiple_of(8).max(8) }
     }
@@ -269,7 +269,8 @@ fn tiles<K: Kernel>(plan: &Plan) -> Vec<TileShape> {
     rows.iter().flat_map(|&rows| columns.iter().map(move |&cols| shape(rows, cols))).collect()
 }
 
-fn operand(side: &Side, sizes: [&[usize]; 3]) -> Operand {
+/// An operand over axes of these sizes: batch, lines and depth.
+pub(super) fn operand(side: &Side, sizes: [&[usize]; 3]) -> Operand {
     let strides = if side.computed { &vec![0; sizes.concat().len()] } else { &side.strides };
     let (batch, rest) = strides.split_at(sizes[0].len());
     let (lines, depth) = rest.split_at(sizes[1].len());

@@ -4,7 +4,7 @@ mod print;
 pub(crate) mod program;
 mod rows;
 
-pub(crate) use rows::RowProgram;
+pub(crate) use rows::{Part, RowProgram};
 
 use crate::dtype::DType;
 use crate::graph::ReduceKind;
@@ -43,6 +43,11 @@ fn loop_order(kernel: &MapReduce) -> Vec<usize> {
     let reduced: &[usize] = kernel.reduce.as_ref().map_or(&[], |(_, axes)| axes);
     let kept = (0..kernel.space.len()).filter(|axis| !reduced.contains(axis));
     kept.chain(reduced.iter().copied()).collect()
+}
+
+/// The loop that walks an axis of the space.
+pub(crate) fn loop_of(kernel: &MapReduce, axis: usize) -> usize {
+    loop_order(kernel).iter().position(|&other| other == axis).expect("an axis of the space")
 }
 
 /// How a view of the space is read along the loops.

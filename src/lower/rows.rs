@@ -1,6 +1,7 @@
 //! A loop program cut into rows: the same loops over a few rows at a time.
 
 use super::program::{Access, Guard, LoopProgram, dense};
+use crate::ops::vector::Word;
 use crate::schedule::collapsed;
 use crate::shape::Expr;
 use std::ops::Range;
@@ -19,8 +20,9 @@ impl RowProgram {
     }
 
     /// The program for `rows` consecutive rows, of which the first is told as the call's origin. They must be among those that
-    /// [`RowProgram::even_rows`] counts.
-    pub(crate) fn for_rows(&self, rows: usize) -> LoopProgram {
+    /// [`RowProgram::even_rows`] counts. With a `part` it walks only that of an axis behind the rows; the output is still
+    /// that of the whole axis, of which [`RowProgram::skipped`] elements come before the first that is written.
+    pub(crate) fn for_rows(&self, rows: usize, part: Option<&Part>) -> LoopProgram {
         let mut program = self.program.clone();
         let even = self.lead - self.even_axes()..self.lead;
         let stride =
@@ -46,7 +48,15 @@ impl RowProgram {
                 }
             }
         }
+        if let Some(part) = part {
+            cut(&mut program, part.axis + 1 - self.lead, &part.range, bounds[0]);
+        }
         program
+    }
+
+    /// The elements of the output before the first that a part of it writes.
+    pub(crate) fn skipped(&self, part: &Part) -> i64 {
+        self.program.store.get(part.axis).map_or(0, |stride| stride * part.range.start as i64)
     }
 
     /// Every index by the row and the axes after the rows, and how far those go.
@@ -112,6 +122,11 @@ impl RowProgram {
         self.program.loads[slot].dtype.size()
     }
 
+    /// How many axes are reduced.
+    pub(crate) fn reduced_axes(&self) -> usize {
+        self.program.reduced.len()
+    }
+
     /// The elements of one row of the output.
     pub(crate) fn row_len(&self) -> usize {
         self.program.outer[self.lead..].iter().product()
@@ -153,6 +168,41 @@ impl RowProgram {
             Access::Computed { .. } => None,
         });
         loads.chain([&self.program.store[..]])
+    }
+}
+
+/// A part of an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// A loop: an outer axis of the program, or behind those a reduced one. It is none of the rows'.
+    pub(crate) axis: usize,
+    pub(crate) range: Range<usize>,
+}
+
+/// Leaves a range of an axis. There are `rows` rows in all, of which the program is for some.
+fn cut(program: &mut LoopProgram, axis: usize, range: &Range<usize>, rows: usize) {
+    debug_assert!(
+        !program.words.iter().any(|(word, _)| matches!(word, Word::Position)),
+        "places are those of the whole"
+    );
+    let first = range.start as i64;
+    let kept = program.outer.len();
+    let rank = kept + program.reduced.len();
+    let size = if axis < kept { &mut program.outer[axis] } else { &mut program.reduced[axis - kept] };
+    *size = range.len();
+    let mut bounds: Vec<usize> = program.outer.iter().chain(&program.reduced).copied().collect();
+    bounds[0] = rows;
+    let from: Vec<Expr> = (0..rank).map(|k| if k == axis { Expr::idx(k) + first } else { Expr::idx(k) }).collect();
+    let moved = |expr: &Expr| expr.substitute(&from).simplify(&bounds);
+    program.indices.iter_mut().for_each(|index| *index = moved(index));
+    for load in &mut program.loads {
+        match &mut load.access {
+            Access::Strided { offset, strides } => *offset += strides[axis] * first,
+            Access::Computed { position, guards } => {
+                *position = moved(position);
+                guards.iter_mut().for_each(|guard| guard.condition = moved(&guard.condition));
+            }
+        }
     }
 }
 

@@ -320,6 +320,27 @@ fn contract_of(work: &MapReduce, roles: &Contraction) -> contract::Contraction {
     }
 }
 
+/// The contraction that the program of a stage is for a few rows.
+pub(super) fn contract_of_rows(program: &LoopProgram, roles: &Contraction) -> contract::Contraction {
+    let side = |load: usize, lines: Range<usize>| {
+        let Access::Strided { offset, strides } = &program.loads[load].access else {
+            unreachable!("checked when it joined the rows")
+        };
+        let strides = strides[lines].iter().chain(&strides[program.outer.len()..]).copied().collect();
+        Side { offset: *offset, strides, computed: false }
+    };
+    contract::Contraction {
+        dtype: program.stored,
+        left: side(roles.left, 0..1),
+        right: side(roles.right, 1..program.outer.len()),
+        batch: Vec::new(),
+        rows: program.outer[..1].to_vec(),
+        cols: program.outer[1..].to_vec(),
+        depth: program.reduced.clone(),
+        out: program.store.clone(),
+    }
+}
+
 /// A contraction of a few rows, for one thread.
 pub(super) struct RowProduct {
     product: Product,
@@ -330,26 +351,8 @@ pub(super) struct RowProduct {
 impl RowProduct {
     /// The contraction that a program for a few rows is.
     pub(super) fn new(program: &LoopProgram, roles: &Contraction) -> RowProduct {
-        let rows = program.outer[..1].to_vec();
-        let cols = program.outer[1..].to_vec();
-        let side = |load: usize, lines: Range<usize>| {
-            let Access::Strided { offset, strides } = &program.loads[load].access else {
-                unreachable!("checked when it joined the rows")
-            };
-            let strides = strides[lines].iter().chain(&strides[program.outer.len()..]).copied().collect();
-            Side { offset: *offset, strides, computed: false }
-        };
-        let contraction = contract::Contraction {
-            dtype: program.stored,
-            left: side(roles.left, 0..1),
-            right: side(roles.right, 1..program.outer.len()),
-            batch: Vec::new(),
-            rows,
-            cols,
-            depth: program.reduced.clone(),
-            out: program.store.clone(),
-        };
-        RowProduct { product: Product::new(&contraction), left: roles.left, right: roles.right }
+        let product = Product::new(&contract_of_rows(program, roles));
+        RowProduct { product, left: roles.left, right: roles.right }
     }
 
     /// The scratch that a thread needs.

@@ -14,6 +14,7 @@ mod layout;
 mod number;
 mod prepared;
 mod program;
+mod row_tiles;
 mod rows;
 mod run;
 mod scan;

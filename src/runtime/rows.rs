@@ -1,14 +1,18 @@
 //! Kernels of several stages that run row by row, with what lies between them in scratch.
 
-use super::contraction::RowProduct;
+use super::contraction::{RowProduct, contract_of_rows};
 use super::fetch::{self, Early};
+use super::layout::{Wish, arrange};
 use super::prepared::{Prepare, Value};
+use super::row_tiles::{Kind, Tile, Tiles};
 use super::run::{Failure, Space};
 use super::threads::seated;
 use crate::codegen::{self, Around, Call, Compiled, Repeated};
-use crate::lower::{self, RowProgram};
+use crate::contract::{Strip, StripRun};
+use crate::lower::program::{Access, LoopProgram};
+use crate::lower::{self, Part, RowProgram};
 use crate::memory::ALIGN;
-use crate::schedule::{Kernel, Stage, Work, contraction};
+use crate::schedule::{Contraction, Hidden, Kernel, MapReduce, Stage, Work, contraction};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -16,17 +20,22 @@ use std::ops::Range;
 /// which some stages keep waiting and some keep busy, is in use nearly all the time.
 const TILE: usize = 1 << 10;
 
-/// The same where there are products, which pack an operand for every tile.
+/// The same where there are products: what lies between stages fits into the L2 cache.
 const PRODUCT_TILE: usize = 1 << 16;
+
+/// The most rows of a tile where there are products: enough to be worth reading the packed operand for, and a multiple of what kernels take
+/// at once.
+const PRODUCT_ROWS: usize = 96;
+
+/// Where columns are left out, tiles of fewer rows leave out more: so many tiles are about right, and so many rows the least.
+const HIDING_TILES: usize = 16;
+const HIDING_ROWS: usize = 48;
 
 /// So many elements are one tile.
 const SMALL: usize = 1 << 13;
 
-/// The most pieces of work. The number is fixed by the shape, so that results do not depend on threads.
-const MOST_PARTS: usize = 64;
-
-/// The least tiles of a part: it takes some time to begin one.
-const LEAST_TILES: usize = 4;
+/// Rows that lie a multiple of so many bytes apart would crowd the same lines of a cache.
+const CROWDED: usize = 1 << 10;
 
 /// Where the numbers of a stage go, or come from.
 #[derive(Clone, Copy)]
@@ -40,9 +49,11 @@ enum Spot {
 /// A stage, ready to run on rows.
 struct RowStage {
     rows: RowProgram,
-    /// For a whole tile, and for the last one if that is shorter.
-    tile: Runner,
-    last: Option<Runner>,
+    runners: Vec<Runner>,
+    /// Which of them runs tiles of each kind. The first one runs whole tiles.
+    of_kind: Vec<usize>,
+    /// A product with an operand that stays packed.
+    strip: Option<PackedStrip>,
     loads: SmallVec<[Spot; 4]>,
     /// The operands that are others for every row, and not in scratch.
     moving: SmallVec<[usize; 4]>,
@@ -58,18 +69,30 @@ struct RowStage {
     node: usize,
 }
 
-/// What runs a stage on a tile.
+/// A product with an operand that stays packed as long as rows share it.
+struct PackedStrip {
+    strip: Strip,
+    left: usize,
+    right: usize,
+    /// The bytes before the packed operand in a thread's scratch.
+    packed: usize,
+}
+
+/// What runs a stage on a tile of some kind.
 enum Runner {
-    Code(Compiled),
+    /// Code, and how many bytes of the output come before what it writes.
+    Code(Compiled, isize),
     Product(Box<RowProduct>),
+    /// So many rows of a strip, of these columns and this depth.
+    Strip(usize, [Range<usize>; 2]),
 }
 
 impl Runner {
     /// The bytes that a thread keeps for running it again and again.
     fn repeated_bytes(&self) -> usize {
         match self {
-            Runner::Code(compiled) => compiled.repeated_bytes(),
-            Runner::Product(_) => 0,
+            Runner::Code(compiled, _) => compiled.repeated_bytes(),
+            Runner::Product(_) | Runner::Strip(..) => 0,
         }
     }
 }
@@ -84,6 +107,8 @@ struct Moving<'s> {
     first_out: *mut u8,
     loads: SmallVec<[*const u8; 4]>,
     out: *mut u8,
+    /// The operand that was packed last.
+    packed: *const u8,
 }
 
 impl<'s> Moving<'s> {
@@ -95,15 +120,15 @@ impl<'s> Moving<'s> {
         };
         let first: SmallVec<[*const u8; 4]> = stage.loads.iter().map(|spot| pointer(spot).cast_const()).collect();
         let out = pointer(&stage.out);
-        let tile = match &stage.tile {
-            Runner::Code(compiled) => {
+        let tile = match &stage.runners[0] {
+            Runner::Code(compiled, _) => {
                 let frame = scratch.wrapping_add(stage.frame);
                 // SAFETY: the frame is this stage's part of this thread's scratch, which has room for it.
                 Some(unsafe { compiled.repeated(space.scalars(&stage.scalars), frame) })
             }
-            Runner::Product(_) => None,
+            Runner::Product(_) | Runner::Strip(..) => None,
         };
-        Moving { stage, tile, loads: first.clone(), first, first_out: out, out }
+        Moving { stage, tile, loads: first.clone(), first, first_out: out, out, packed: std::ptr::null() }
     }
 
     /// Goes to a tile that begins with a row. What is in scratch is always that of the present tile.
@@ -118,6 +143,25 @@ impl<'s> Moving<'s> {
             self.out = self.first_out.wrapping_offset(shift as isize);
         }
     }
+
+    /// Runs some rows of a strip. The operand is packed if it is not the one that was packed last.
+    ///
+    /// # Safety
+    /// As for [`Rows::run_tiles`]; `own` is what products have of the thread's scratch.
+    unsafe fn run_strip(&mut self, rows: usize, [cols, depth]: &[Range<usize>; 2], scratch: *mut u8, own: *mut u8) {
+        let PackedStrip { strip, left, right, packed } = self.stage.strip.as_ref().expect("a strip");
+        let packed = scratch.wrapping_add(*packed);
+        let (cols, depth) = (cols.clone(), depth.clone());
+        let run = StripRun { left: self.loads[*left], out: self.out, packed, scratch: own, rows, cols, depth };
+        // SAFETY: the caller's promise; the packed operand has a place of its own in the scratch.
+        unsafe {
+            if self.packed != self.loads[*right] {
+                strip.pack(self.loads[*right], packed);
+                self.packed = self.loads[*right];
+            }
+            strip.run(&run);
+        }
+    }
 }
 
 /// A kernel ready to run row by row.
@@ -125,11 +169,7 @@ pub(super) struct Rows {
     stages: Vec<RowStage>,
     /// Where in a thread's scratch the products have theirs.
     product_scratch: usize,
-    rows: usize,
-    /// So many rows at a time lie alike: no tile goes beyond them.
-    even: usize,
-    /// The rows of a tile.
-    tile: usize,
+    tiles: Tiles,
 }
 
 impl Rows {
@@ -137,80 +177,21 @@ impl Rows {
     pub(super) fn prepare(prepare: &mut Prepare<'_>, kernel: &Kernel, sizes: &[usize]) -> Rows {
         let rows: usize = sizes.iter().product();
         let programs: Vec<RowProgram> = kernel.stages.iter().map(|stage| row_program(stage, sizes.len())).collect();
+        let roles: Vec<Option<Contraction>> =
+            kernel.stages.iter().map(|stage| contraction(map_reduce(stage))).collect();
+        let hidden = hidden(prepare, kernel, sizes.len(), &programs, &roles);
         let even = programs.iter().map(RowProgram::even_rows).min().unwrap_or(rows);
-        let tile = tile_rows(kernel, &programs, rows).min(even);
-        let mut plan = fetch::plan(kernel, &programs, rows, tile);
-        // Where each node is that only this kernel needs.
-        let mut inside: Vec<(usize, Spot)> = Vec::new();
-        let mut scratch = 0;
-        let mut stages = Vec::with_capacity(programs.len());
-        for (at, (stage, program)) in kernel.stages.iter().zip(programs).enumerate() {
-            let Work::MapReduce(work) = &stage.work else { unreachable!("only map-reduces run row by row") };
-            let spot = |prepare: &mut Prepare<'_>, node: &crate::graph::Node| {
-                let found = inside.iter().find(|(id, _)| *id == node.id());
-                found.map_or_else(|| Spot::Whole(prepare.read(node)), |&(_, spot)| spot)
-            };
-            let reads: Vec<Spot> = stage.reads.iter().map(|node| spot(prepare, node)).collect();
-            let size = work.dtype.size();
-            let out = if prepare.is_whole(&stage.node, kernel) {
-                Spot::Whole(prepare.make(&stage.node, None))
-            } else {
-                let start = scratch;
-                scratch += (tile * program.row_len() * size).next_multiple_of(ALIGN);
-                Spot::Scratch(start)
-            };
-            inside.push((stage.node.id(), out));
-            // What a later stage reads had better stay in the cache.
-            let read_soon = kernel.stages[at + 1..].iter().any(|later| later.reads.contains(&stage.node));
-            let bytes = if read_soon { 0 } else { stage.node.len() * size };
-            let next = &plan[at].next;
-            let roles = contraction(work);
-            let runner = |rows: usize| {
-                let program = program.for_rows(rows);
-                match &roles {
-                    Some(roles) => Runner::Product(Box::new(RowProduct::new(&program, roles))),
-                    None => Runner::Code(codegen::compile_for(&program, Around { bytes, next })),
-                }
-            };
-            let loads: SmallVec<[Spot; 4]> = work.loads.iter().map(|load| reads[load.read]).collect();
-            let is_moving = |&slot: &usize| matches!(loads[slot], Spot::Whole(_)) && program.moves(slot);
-            let last = (!even.is_multiple_of(tile)).then(|| runner(even % tile));
-            let (tile, frame) = (runner(tile), scratch);
-            scratch += tile.repeated_bytes().next_multiple_of(ALIGN);
-            stages.push(RowStage {
-                frame,
-                moving: (0..loads.len()).filter(is_moving).collect(),
-                tile,
-                last,
-                rows: program,
-                loads,
-                scalars: prepare.scalars(stage),
-                out,
-                size,
-                node: prepare.number(&stage.node),
-                early: Early::default(),
-            });
-        }
-        let products = stages.iter().flat_map(|stage| [Some(&stage.tile), stage.last.as_ref()]).flatten();
-        let own = products.map(|runner| match runner {
-            Runner::Product(product) => product.scratch_bytes(),
-            Runner::Code(_) => 0,
-        });
-        prepare.scratch = prepare.scratch.max(scratch + own.max().unwrap_or(0));
-        for (at, fetches) in plan.iter_mut().enumerate() {
-            stages[at].early = Early::new(fetches, |[stage, slot]| match stages[stage].loads[slot] {
-                Spot::Whole(value) => Some(value),
-                Spot::Scratch(_) => None,
-            });
-        }
-        Rows { stages, product_scratch: scratch, rows, even, tile }
+        let even = hidden.as_ref().map_or(even, |hidden| even.min(hidden.rows));
+        let tile = tile_rows(&programs, &roles, rows, hidden.as_ref().map(|_| even)).min(even);
+        let tiles = Tiles::new(rows, even, tile, hidden.as_ref());
+        Preparing { prepare, kernel, roles, hidden, tile, tiles, wishes: Vec::new() }.rows(programs, rows)
     }
 
     /// What runs each stage, on a whole tile.
     pub(super) fn compiled(&self) -> Vec<&Compiled> {
-        let code = self.stages.iter().filter_map(|stage| match &stage.tile {
-            Runner::Code(compiled) => Some(compiled),
-            Runner::Product(_) => None,
+        let code = self.stages.iter().filter_map(|stage| match &stage.runners[0] {
+            Runner::Code(compiled, _) => Some(compiled),
+            Runner::Product(_) | Runner::Strip(..) => None,
         });
         code.collect()
     }
@@ -220,18 +201,16 @@ impl Rows {
     /// # Safety
     /// The space is bound to buffers as large as the plan says.
     pub(super) unsafe fn run(&self, space: &Space) -> Result<(), Failure> {
-        let tiles = self.rows / self.even * self.even.div_ceil(self.tile);
-        let has_product = self.stages.iter().any(|stage| matches!(stage.tile, Runner::Product(_)));
-        let parts = tiles.div_ceil(if has_product { 1 } else { LEAST_TILES }).min(MOST_PARTS);
+        let is_packed = self.stages.iter().any(|stage| !matches!(stage.runners[0], Runner::Code(..)));
+        let (parts, tiles_of) = (self.tiles.part_count(is_packed), self.tiles.parts(is_packed));
         if parts == 1 {
             // SAFETY: the caller's promise.
-            return unsafe { self.run_tiles(0..tiles, space, 0) };
+            return unsafe { self.run_tiles(tiles_of(0), space, 0) };
         }
         let failed = space.failures();
         seated(space.threads(), parts, &|part, thread| {
-            let tiles = tiles * part / parts..tiles * (part + 1) / parts;
             // SAFETY: the caller's promise; each part has rows of its own, and each thread its own scratch.
-            failed.note(unsafe { self.run_tiles(tiles, space, thread) });
+            failed.note(unsafe { self.run_tiles(tiles_of(part), space, thread) });
         });
         failed.first()
     }
@@ -243,28 +222,33 @@ impl Rows {
     unsafe fn run_tiles(&self, tiles: Range<usize>, space: &Space, thread: usize) -> Result<(), Failure> {
         let mut moving: SmallVec<[Moving<'_>; 8]> =
             self.stages.iter().map(|stage| Moving::new(stage, space, thread)).collect();
-        let together = self.even.div_ceil(self.tile);
+        let scratch = space.scratch(thread);
+        let own = scratch.wrapping_add(self.product_scratch);
         for index in tiles {
-            let within = index % together * self.tile;
-            let row = index / together * self.even + within;
-            let is_short = self.even - within < self.tile;
+            let Tile { row, kind } = self.tiles.tile(index);
             for (stage, moving) in self.stages.iter().zip(&mut moving) {
                 stage.early.fetch(space, row);
                 moving.go_to(row);
+                let runner = stage.of_kind[kind];
                 let (loads, out) = (&moving.loads[..], moving.out);
                 let call = Call { loads, scalars: space.scalars(&stage.scalars), out, origin: row };
-                let runner = if is_short { stage.last.as_ref().unwrap_or(&stage.tile) } else { &stage.tile };
                 // SAFETY: the loads' views stay within their buffers, of which the rows of this tile are read, or within the scratch
                 // rows that an earlier stage has just written; the output has room for the tile's rows, and no other part
                 // writes them. The scratch of products begins behind that of the stages.
                 let done = unsafe {
-                    match (runner, &mut moving.tile) {
+                    match (&stage.runners[runner], &mut moving.tile) {
                         (Runner::Product(product), _) => {
-                            product.run(&call, space.scratch(thread).wrapping_add(self.product_scratch));
+                            product.run(&call, own);
                             Ok(())
                         }
-                        (Runner::Code(_), Some(tile)) if !is_short => tile.run(loads, out, row),
-                        (Runner::Code(compiled), _) => compiled.run_all(&call),
+                        (Runner::Strip(rows, ranges), _) => {
+                            moving.run_strip(*rows, ranges, scratch, own);
+                            Ok(())
+                        }
+                        (Runner::Code(_, 0), Some(tile)) if runner == 0 => tile.run(loads, out, row),
+                        (Runner::Code(compiled, skip), _) => {
+                            compiled.run_all(&Call { out: out.wrapping_offset(*skip), ..call })
+                        }
                     }
                 };
                 done.map_err(|fault| Failure { fault, node: stage.node })?;
@@ -274,28 +258,246 @@ impl Rows {
     }
 }
 
-fn row_program(stage: &Stage, lead: usize) -> RowProgram {
+/// A kernel being made ready.
+struct Preparing<'a, 'b> {
+    prepare: &'a mut Prepare<'b>,
+    kernel: &'a Kernel,
+    /// By stage, the roles of the axes of a contraction.
+    roles: Vec<Option<Contraction>>,
+    hidden: Option<Hidden>,
+    tile: usize,
+    tiles: Tiles,
+    /// What is to be in a thread's scratch, and between which stages.
+    wishes: Vec<Wish>,
+}
+
+/// Where a node is that the kernel has made; in scratch, the elements from one row to the next.
+type Inside = (usize, Spot, Option<i64>);
+
+impl Preparing<'_, '_> {
+    fn rows(mut self, programs: Vec<RowProgram>, rows: usize) -> Rows {
+        let mut plan = fetch::plan(self.kernel, &programs, rows, self.tile);
+        let mut inside: Vec<Inside> = Vec::new();
+        let mut stages = Vec::with_capacity(programs.len());
+        for (at, program) in programs.into_iter().enumerate() {
+            stages.push(self.stage(at, program, &plan[at].next, &mut inside));
+        }
+        let (offsets, scratch) = arrange(&self.wishes);
+        let place = |spot: &mut Spot| {
+            if let Spot::Scratch(wish) = spot {
+                *wish = offsets[*wish];
+            }
+        };
+        for stage in &mut stages {
+            stage.loads.iter_mut().chain([&mut stage.out]).for_each(place);
+            stage.frame = offsets[stage.frame];
+            stage.strip.iter_mut().for_each(|strip| strip.packed = offsets[strip.packed]);
+        }
+        let strips = stages.iter().filter_map(|stage| stage.strip.as_ref()).map(|strip| strip.strip.scratch_bytes());
+        let products = stages.iter().flat_map(|stage| &stage.runners).map(|runner| match runner {
+            Runner::Product(product) => product.scratch_bytes(),
+            Runner::Code(..) | Runner::Strip(..) => 0,
+        });
+        let own = products.chain(strips).max().unwrap_or(0);
+        self.prepare.scratch = self.prepare.scratch.max(scratch + own.next_multiple_of(ALIGN));
+        for (at, fetches) in plan.iter_mut().enumerate() {
+            stages[at].early = Early::new(fetches, |[stage, slot]| match stages[stage].loads[slot] {
+                Spot::Whole(value) => Some(value),
+                Spot::Scratch(_) => None,
+            });
+        }
+        Rows { stages, product_scratch: scratch, tiles: self.tiles }
+    }
+
+    /// Scratch from one stage to another; its number stands for its place until all is known.
+    fn reserve(&mut self, bytes: usize, from: usize, to: usize) -> usize {
+        self.wishes.push(Wish { bytes, from, to, instead: None });
+        self.wishes.len() - 1
+    }
+
+    fn stage(&mut self, at: usize, program: RowProgram, next: &[i64], inside: &mut Vec<Inside>) -> RowStage {
+        let (stage, last) = (&self.kernel.stages[at], self.kernel.stages.len() - 1);
+        let work = map_reduce(stage);
+        let size = work.dtype.size();
+        let find = |prepare: &mut Prepare<'_>, read: usize| {
+            let node = &stage.reads[read];
+            let found = inside.iter().find(|(id, ..)| *id == node.id());
+            found.map_or_else(|| (Spot::Whole(prepare.read(node)), None), |&(_, spot, pitch)| (spot, pitch))
+        };
+        let (loads, pitches): (SmallVec<[Spot; 4]>, SmallVec<[Option<i64>; 4]>) =
+            work.loads.iter().map(|load| find(self.prepare, load.read)).unzip();
+        let readers = (at + 1..=last).filter(|&later| self.kernel.stages[later].reads.contains(&stage.node));
+        let last_reader = readers.last();
+        let (out, pitch) = if self.prepare.is_whole(&stage.node, self.kernel) {
+            (Spot::Whole(self.prepare.make(&stage.node, None)), None)
+        } else {
+            let pitch = self.pitch(program.row_len(), size);
+            (Spot::Scratch(self.reserve(self.tile * pitch * size, at, last_reader.unwrap_or(at))), Some(pitch as i64))
+        };
+        inside.push((stage.node.id(), out, pitch));
+        // What a later stage reads had better stay in the cache.
+        let around = Around { bytes: if last_reader.is_some() { 0 } else { stage.node.len() * size }, next };
+        let tile = TileProgram { program: &program, pitches: &pitches, pitch };
+        let strip = self.strip(at, &tile, last);
+        let (runners, of_kind) = self.runners(at, &tile, strip.as_ref(), around);
+        let is_moving = |&slot: &usize| matches!(loads[slot], Spot::Whole(_)) && program.moves(slot);
+        RowStage {
+            frame: self.reserve(runners[0].repeated_bytes(), 0, last),
+            moving: (0..loads.len()).filter(is_moving).collect(),
+            runners,
+            of_kind,
+            strip,
+            rows: program,
+            loads,
+            scalars: self.prepare.scalars(stage),
+            out,
+            size,
+            node: self.prepare.number(&stage.node),
+            early: Early::default(),
+        }
+    }
+
+    /// The elements from one row to the next in scratch.
+    fn pitch(&self, row: usize, size: usize) -> usize {
+        let is_crowded = self.roles.iter().any(Option::is_some) && row > 1 && (row * size).is_multiple_of(CROWDED);
+        if is_crowded { row + ALIGN / size } else { row }
+    }
+
+    /// The strip that a contraction is, if it can be one.
+    fn strip(&mut self, at: usize, tile: &TileProgram<'_>, last: usize) -> Option<PackedStrip> {
+        let roles = self.roles[at].as_ref()?;
+        let strip = Strip::new(&contract_of_rows(&tile.of(self.tile, None), roles))?;
+        let (left, right) = (roles.left, roles.right);
+        let packed = self.reserve(strip.packed_bytes(), 0, last);
+        Some(PackedStrip { strip, left, right, packed })
+    }
+
+    /// What runs a stage on tiles of each kind: what is needed, each once.
+    fn runners(
+        &self,
+        at: usize,
+        tile: &TileProgram<'_>,
+        strip: Option<&PackedStrip>,
+        around: Around<'_>,
+    ) -> (Vec<Runner>, Vec<usize>) {
+        let work = map_reduce(&self.kernel.stages[at]);
+        let axis = self.hidden.as_ref().and_then(|hidden| hidden.axes[at]);
+        let part_of = |kind: &Kind| Some(Part { axis: lower::loop_of(work, axis?), range: kind.seen.clone()? });
+        let mut known: Vec<(usize, Option<Part>)> = Vec::new();
+        let mut runners = Vec::new();
+        let of_kind = self.tiles.kinds.iter().map(|kind| {
+            let wanted = (kind.rows, part_of(kind));
+            known.iter().position(|known| *known == wanted).unwrap_or_else(|| {
+                runners.push(self.runner(at, tile, strip, around, &wanted));
+                known.push(wanted);
+                runners.len() - 1
+            })
+        });
+        let of_kind = of_kind.collect();
+        (runners, of_kind)
+    }
+
+    fn runner(
+        &self,
+        at: usize,
+        tile: &TileProgram<'_>,
+        strip: Option<&PackedStrip>,
+        around: Around<'_>,
+        (rows, part): &(usize, Option<Part>),
+    ) -> Runner {
+        if let Some(PackedStrip { strip, .. }) = strip {
+            let mut ranges = strip.whole();
+            if let Some(part) = part {
+                let is_depth =
+                    map_reduce(&self.kernel.stages[at]).space.len() - part.axis <= tile.program.reduced_axes();
+                ranges[usize::from(is_depth)] = part.range.clone();
+            }
+            return Runner::Strip(*rows, ranges);
+        }
+        let program = tile.of(*rows, part.as_ref());
+        if let Some(roles) = &self.roles[at] {
+            return Runner::Product(Box::new(RowProduct::new(&program, roles)));
+        }
+        let skip = part.as_ref().map_or(0, |part| tile.program.skipped(part)) * program.stored.size() as i64;
+        Runner::Code(codegen::compile_for(&program, around), skip as isize)
+    }
+}
+
+/// The program of a stage for a few rows, operands in scratch lying as they do there.
+struct TileProgram<'a> {
+    program: &'a RowProgram,
+    pitches: &'a [Option<i64>],
+    pitch: Option<i64>,
+}
+
+impl TileProgram<'_> {
+    fn of(&self, rows: usize, part: Option<&Part>) -> LoopProgram {
+        let mut program = self.program.for_rows(rows, part);
+        if let Some(pitch) = self.pitch {
+            program.store[0] = pitch;
+        }
+        for (load, pitch) in program.loads.iter_mut().zip(self.pitches) {
+            if let (Access::Strided { strides, .. }, Some(pitch)) = (&mut load.access, pitch) {
+                strides[0] = *pitch;
+            }
+        }
+        program
+    }
+}
+
+/// What the stages may leave out, if products do, and can.
+fn hidden(
+    prepare: &Prepare<'_>,
+    kernel: &Kernel,
+    lead: usize,
+    programs: &[RowProgram],
+    roles: &[Option<Contraction>],
+) -> Option<Hidden> {
+    if roles.iter().all(Option::is_none) {
+        return None;
+    }
+    let hidden = Hidden::of(kernel, lead, |node| prepare.is_whole(node, kernel))?;
+    let mut cut = (0..programs.len()).filter(|&at| hidden.axes[at].is_some());
+    let can = |at: usize| match &roles[at] {
+        Some(roles) => {
+            Strip::new(&contract_of_rows(&programs[at].for_rows(programs[at].even_rows(), None), roles)).is_some()
+        }
+        None => true,
+    };
+    let does = cut.clone().any(|at| roles[at].is_some());
+    (does && cut.all(can)).then_some(hidden)
+}
+
+fn map_reduce(stage: &Stage) -> &MapReduce {
     match &stage.work {
-        Work::MapReduce(work) => RowProgram::new(lower::lower(work), lead),
+        Work::MapReduce(work) => work,
         Work::Concat { .. } | Work::Gather { .. } | Work::Scatter { .. } | Work::Lines { .. } => {
             unreachable!("only map-reduces run row by row")
         }
     }
 }
 
-/// How many rows are run at a time.
-fn tile_rows(kernel: &Kernel, programs: &[RowProgram], rows: usize) -> usize {
-    let is_product = |stage: &Stage| matches!(&stage.work, Work::MapReduce(work) if contraction(work).is_some());
-    let work = kernel
-        .stages
-        .iter()
-        .zip(programs)
-        .map(|(stage, program)| if is_product(stage) { program.row_len() } else { program.row_work() });
+fn row_program(stage: &Stage, lead: usize) -> RowProgram {
+    RowProgram::new(lower::lower(map_reduce(stage)), lead)
+}
+
+/// How many rows are run at a time. Of columns that are left out the rows of a group are told.
+fn tile_rows(programs: &[RowProgram], roles: &[Option<Contraction>], rows: usize, hiding: Option<usize>) -> usize {
+    let stages = || programs.iter().zip(roles);
+    let work = stages().map(|(program, role)| if role.is_some() { program.row_len() } else { program.row_work() });
     let work = work.max().unwrap_or(1).max(1);
     if rows * work <= SMALL {
         return rows.max(1);
     }
-    let tile = if kernel.stages.iter().any(is_product) { PRODUCT_TILE } else { TILE };
+    let has_product = roles.iter().any(Option::is_some);
+    let most = match (has_product, hiding) {
+        (true, Some(group)) => {
+            let rows = (group / HIDING_TILES).next_multiple_of(HIDING_ROWS / 2).clamp(HIDING_ROWS, PRODUCT_ROWS);
+            (4 * PRODUCT_TILE / work).min(rows)
+        }
+        (true, None) => (PRODUCT_TILE / work).min(PRODUCT_ROWS),
+        (false, _) => TILE / work,
+    };
     // Large tensors are cut into enough tiles to keep several threads busy.
-    (tile / work).clamp(1, rows.div_ceil(16))
+    most.clamp(1, rows.div_ceil(16))
 }

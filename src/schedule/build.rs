@@ -218,12 +218,12 @@ impl<'a> Builder<'a> {
         if snapshot.through_identity(node) == *base {
             return self.value(base, frame);
         }
+        if self.is_in_memory(base) {
+            return self.load(base, view, frame);
+        }
         if let Some((constant, value)) = snapshot.viewed_constant(node) {
             let step = self.reads.constant(constant, value);
             return self.expression.push(step);
-        }
-        if self.is_in_memory(base) {
-            return self.load(base, view, frame);
         }
         let inside = self.groups.frames.enter(frame, node, snapshot).expect("what cannot be replayed is stored");
         let mut value = self.value(base, inside);

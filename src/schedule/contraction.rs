@@ -62,6 +62,19 @@ pub(crate) fn contraction(work: &MapReduce) -> Option<Contraction> {
     (is_matrix && all >= FEWEST).then_some(roles)
 }
 
+/// Whether two operands of a product, read at these strides over a space, have rows and columns of their own, so that its sum is worth a contraction.
+pub(super) fn is_matrix(space: &[usize], reduced: &[usize], left: &[i64], right: &[i64]) -> bool {
+    let size = |of: &dyn Fn(usize) -> bool| {
+        let axes = (0..space.len()).filter(|&axis| of(axis));
+        axes.fold(1, |product: usize, axis| product.saturating_mul(space[axis]))
+    };
+    let follows =
+        |one: &[i64], other: &[i64], axis: usize| !reduced.contains(&axis) && one[axis] != 0 && other[axis] == 0;
+    let rows = size(&|axis| follows(left, right, axis));
+    let columns = size(&|axis| follows(right, left, axis));
+    rows > 1 && columns > 1 && size(&|axis| reduced.contains(&axis)) > 1 && size(&|_| true) >= FEWEST
+}
+
 /// Lines that lie apart in the output, as those of different images do, become products of their own, unless those would be too
 /// small: what follows a contraction can then run on its tiles.
 fn scatter(lines: &mut Axes, batch: &mut Axes, space: &[usize], out: &[i64]) {

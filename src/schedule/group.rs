@@ -3,12 +3,13 @@
 //! Users are looked at before what they use. A node that is not written is computed wherever it is used: nearly always in one
 //! expression, at one place. Only what is cheap, or made of indices alone, is computed at several.
 
+use super::contraction::is_matrix;
 use super::frame::{self, Frame, Frames};
 use super::snapshot::Snapshot;
 use crate::dtype::Literal;
-use crate::graph::{IdMap, Node, Op};
+use crate::graph::{IdMap, Node, Op, ReduceKind};
 use crate::ops::{self, Primitive};
-use crate::shape::{Shape, View};
+use crate::shape::{Position, Shape, View};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 
@@ -108,8 +109,30 @@ fn forced(snapshot: &Snapshot, wanted: &[Node]) -> HashSet<usize> {
         if !merges(snapshot, node) && !matches!(snapshot.op(node), Op::Reduce { .. }) && !in_parts(snapshot, node) {
             forced.extend(snapshot.inputs(node).iter().map(|input| snapshot.base(input).id()));
         }
+        forced.extend(constant_factor(snapshot, node).map(Node::id));
     }
     forced
+}
+
+/// The constant that stands for a whole operand of a matrix product: the gradient of a sum, for one. It is worth writing down, for
+/// then there is a contraction to be made of it.
+fn constant_factor<'a>(snapshot: &'a Snapshot, node: &'a Node) -> Option<&'a Node> {
+    let Op::Reduce { kind: ReduceKind::Sum, input, axes, .. } = snapshot.op(node) else { return None };
+    if snapshot.has_numbers(input) {
+        return None;
+    }
+    let Op::Map { primitive, inputs } = snapshot.op(input) else { return None };
+    let [a, b] = &inputs[..] else { return None };
+    let constant = |node: &'a Node| Some(snapshot.base(node)).filter(|base| snapshot.is_constant(base));
+    let (of_a, of_b) = (constant(a), constant(b));
+    if !std::ptr::eq(*primitive, &ops::MUL) || of_a.is_some() == of_b.is_some() {
+        return None;
+    }
+    let strides = |node: &Node| match snapshot.view(node)?.1.access() {
+        (Position::Strided { strides, .. }, guards) if guards.is_empty() => Some(strides),
+        _ => None,
+    };
+    is_matrix(input.shape(), axes, &strides(a)?, &strides(b)?).then(|| of_a.or(of_b))?
 }
 
 fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> IdMap<Facts> {

@@ -10,6 +10,7 @@ mod expression;
 mod fingerprint;
 mod frame;
 mod group;
+mod hidden;
 mod kernels;
 mod plan;
 mod print;
@@ -24,6 +25,7 @@ mod tests;
 pub(crate) use contraction::{Axes, Contraction, collapsed, contraction, kept_axes};
 pub(crate) use expression::{Expression, Step};
 pub(crate) use fingerprint::Fingerprint;
+pub(crate) use hidden::Hidden;
 pub(crate) use plan::{Form, Kernel, MapReduce, Operand, Plan, Stage, Work};
 pub(crate) use request::Request;
 

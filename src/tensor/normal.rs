@@ -45,7 +45,8 @@ pub struct DynBatchNormed {
 /// Settings of [`Tensor::scaled_dot_product_attention`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AttentionOptions {
-    /// Whether query `i` sees only the keys up to `i`.
+    /// Whether query `i` sees only the keys up to `i`. Most of what is hidden is not even looked at, so keys and values that no
+    /// query sees do no harm, whatever they are; but some are multiplied by 0, and should be finite.
     pub causal: bool,
     /// What products of queries and keys are multiplied by; `None` is `1 / √width`.
     pub scale: Option<f64>,

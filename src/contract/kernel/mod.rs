@@ -69,6 +69,19 @@ pub(super) trait Kernel: 'static {
     /// The machine is of the kind; what the call says may be read and written.
     unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>);
 
+    /// Asks for some numbers to be brought into the cache; wherever they are, nothing else happens.
+    #[inline]
+    fn fetch(first: *const Self::Acc, count: usize) {
+        #[cfg(target_arch = "x86_64")]
+        for line in (0..count * size_of::<Self::Acc>()).step_by(64) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: every x86-64 has it, and any address will do.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.cast::<i8>().wrapping_add(line)) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (first, count);
+    }
+
     /// Sixteen sums of products at once: `to[i] = Σ_k a[left[k] * 16 + i]·b[right[k] * 16 + i]`.
     ///
     /// # Safety

@@ -4,3 +4,4 @@ mod cases;
 mod naive;
 mod orders;
 mod paths;
+mod strips;

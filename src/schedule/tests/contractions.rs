@@ -121,3 +121,68 @@ fn attention_and_its_gradients_keep_no_scores() {
         agrees(&wanted);
     }
 }
+
+/// By stage of the kernels that make nodes, the size of the axis along which it leaves out what is hidden.
+fn left_out(wanted: &[Node]) -> Vec<Vec<Option<usize>>> {
+    let bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
+    let of_kernel = |kernel: &Kernel| {
+        let Form::Rows(sizes) = &kernel.form else { return None };
+        let read_later = |node: &Node| kernel.stages.iter().all(|stage| !stage.reads.contains(node));
+        let hidden = Hidden::of(kernel, sizes.len(), read_later)?;
+        let size = |(stage, axis): (&Stage, &Option<usize>)| match &stage.work {
+            Work::MapReduce(work) => axis.map(|axis| work.space[axis]),
+            _ => None,
+        };
+        Some(kernel.stages.iter().zip(&hidden.axes).map(size).collect())
+    };
+    kernels(&bases).iter().filter_map(of_kernel).collect()
+}
+
+#[test]
+fn what_a_causal_mask_hides_is_left_out() {
+    let [q, k, v] = [1, 2, 3].map(|seed| data(&[2, 100, 16], seed));
+    let attention = |causal: bool, mask: Option<&Node>| {
+        scaled_dot_product(&q, &k, &v, mask, Attention { causal, scale: None }).unwrap()
+    };
+    assert!(left_out(&[attention(false, None)]).is_empty());
+    for mask in [None, Some(data(&[100, 100], 4)), Some(data(&[100, 100], 5).lt(&data(&[100, 100], 6)))] {
+        // Scores, what the mask leaves of them, the largest, the weights, the second product and the total.
+        let axes = left_out(&[attention(true, mask.as_ref())]).remove(0);
+        assert!(axes.iter().flatten().count() >= 5 && axes.iter().flatten().all(|&size| size == 100), "{axes:?}");
+    }
+    // The weights are wanted themselves: all of them, zeros included.
+    let scores = contraction::matmul(&q, &k.swapped(1, 2)).unwrap();
+    let causal = scores.masked(Expr::idx(2).le(Expr::idx(1)), Literal::F32(f32::NEG_INFINITY)).unwrap();
+    let weights = norm::softmax(&causal, -1).unwrap();
+    let seen = contraction::matmul(&weights, &v).unwrap();
+    agrees(&[seen, weights]);
+    // A mask of zeros hides nothing from a sum of exponentials.
+    let zeros = scores.masked(Expr::idx(2).le(Expr::idx(1)), Literal::F32(0.0)).unwrap();
+    let seen = contraction::matmul(&norm::softmax(&zeros, -1).unwrap(), &v).unwrap();
+    assert!(left_out(std::slice::from_ref(&seen)).is_empty());
+    agrees(&[seen]);
+}
+
+#[test]
+fn attention_that_leaves_out_columns_agrees_with_the_reference() {
+    for (queries, keys) in [(1, 1), (33, 33), (64, 64), (96, 96), (130, 130), (130, 70), (70, 130)] {
+        let (q, g) = (data(&[2, queries, 8], 1), data(&[2, queries, 12], 4));
+        let (k, v) = (data(&[2, keys, 8], 2), data(&[2, keys, 12], 3));
+        let y = scaled_dot_product(&q, &k, &v, None, Attention { causal: true, scale: None }).unwrap();
+        let gradients = grad::gradients(&y, g, &[q, k, v]).unwrap();
+        agrees(&gradients.into_iter().chain([y]).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_constant_may_be_an_operand_of_a_contraction() {
+    let (ones, w) = (data(&[40, 30], 1).fill(1.0), data(&[30, 50], 2));
+    let y = contraction::matmul(&ones, &w).unwrap();
+    let is_product =
+        |stage: &Stage| matches!(&stage.work, Work::MapReduce(work) if super::super::contraction(work).is_some());
+    assert!(kernels(&[y.base_and_view().0]).iter().any(|kernel| kernel.stages.iter().any(is_product)));
+    agrees(&[y]);
+    // One that only scales is none.
+    let scaled = (&data(&[100, 200], 3) * 2.0).reduce("sum", ReduceKind::Sum, &[1], false).unwrap();
+    takes(1, &[scaled]);
+}

@@ -6,9 +6,9 @@ use super::{Random, check, check_told, run};
 use crate::codegen::block::lane_bits;
 use crate::codegen::order::Order;
 use crate::dtype::{DType, Literal};
-use crate::lower::RowProgram;
 use crate::lower::program::{Access, Fold, Guard, Load, LoopProgram, dense};
-use crate::ops::vector::{Binary, Emit, Lane, Unary, Val};
+use crate::lower::{Part, RowProgram};
+use crate::ops::vector::{Binary, Emit, Lane, Unary, Val, Word};
 use crate::shape::Expr;
 use std::sync::Arc;
 
@@ -414,7 +414,7 @@ fn rows_one_by_one_are_the_whole() {
             .step_by(even.max(1))
             .flat_map(|first| (0..even).step_by(tile).map(move |within| (first + within, tile.min(even - within))));
         for (row, count) in tiles {
-            let mut part = rows.for_rows(count);
+            let mut part = rows.for_rows(count, None);
             told.origin = row;
             // The evaluator has no pointers to move.
             for (slot, load) in part.loads.iter_mut().enumerate() {
@@ -433,6 +433,40 @@ fn rows_one_by_one_are_the_whole() {
         for (&(place, expected), (at, found, same_order)) in expected.iter().zip(found) {
             assert_eq!(place, at);
             assert!(!same_order || Scalar::of(expected).same(Scalar::of(found)), "{expected:?} {found:?} {program:#?}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_an_axis_are_the_whole() {
+    for seed in 0..300 {
+        let mut random = Random::new(600_000 + seed);
+        let words = random.below(6);
+        let (program, operands, mut told) = program(&mut random, words, None, 300);
+        told.origin = 0;
+        let knows_places = program.words.iter().any(|(word, _)| matches!(word, Word::Position));
+        if knows_places || program.outer.len() < 2 {
+            continue;
+        }
+        let Ok(expected) = evaluate(&program, &operands, &told) else { continue };
+        let mut expected: Vec<(usize, Literal)> = places(&program).into_iter().zip(expected).collect();
+        let rows = RowProgram::new(program.clone(), 1);
+        let axis = 1 + random.below(program.outer.len() - 1);
+        let size = program.outer[axis];
+        let middle = random.below(size + 1);
+        let mut found = Vec::new();
+        for range in [0..middle, middle..size].into_iter().filter(|range| !range.is_empty()) {
+            let part = Part { axis, range };
+            let of_part = rows.for_rows(program.outer[0], Some(&part));
+            let values = run(&of_part, &operands, &told, false).unwrap();
+            let shift = rows.skipped(&part);
+            found.extend(places(&of_part).into_iter().map(|place| (place as i64 + shift) as usize).zip(values));
+        }
+        expected.sort_by_key(|(place, _)| *place);
+        found.sort_by_key(|(place, _)| *place);
+        assert_eq!(found.len(), expected.len());
+        for ((place, expected), (at, found)) in expected.into_iter().zip(found) {
+            assert!(place == at && Scalar::of(expected).same(Scalar::of(found)), "{expected:?} {found:?} {program:#?}");
         }
     }
 }

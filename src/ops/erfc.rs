@@ -16,15 +16,15 @@ pub(crate) static ERFC: Primitive = Primitive {
     sample: &[-2.0..4.0],
 };
 
-/// Below 1 by the series of `erf`, above by a continued fraction: `exp(-x²)/√π · 1/(x + ½/(x + 1/(x + 3⁄2/(x + ...))))`.
+/// Below ½ by the series of `erf`, above by a continued fraction: `exp(-x²)/√π · 1/(x + ½/(x + 1/(x + 3⁄2/(x + ...))))`.
 fn rest(x: f64) -> f64 {
-    if !(x > 1.0) {
+    if x <= 0.5 || x.is_nan() {
         return 1.0 - series(x);
     }
     if x > 28.0 {
         return 0.0; // below every f64
     }
-    const TERMS: u32 = 300; // as many as x = 1 needs
+    const TERMS: u32 = 1000; // as many as ½ needs
     let fraction = (1..=TERMS).rev().fold(x, |rest, k| x + f64::from(k) / 2.0 / rest);
     // x² to twice the digits: its rounding would show in the exponential.
     let (square, missing) = (x * x, x.mul_add(x, -(x * x)));

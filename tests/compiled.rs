@@ -74,3 +74,20 @@ fn many_threads_may_call_at_once() {
         }
     });
 }
+
+#[test]
+fn what_needs_numbers_at_once_says_that_it_cannot_be_inside() -> Result<()> {
+    let halved = compile(|x: Matrix<f64>| {
+        for error in [x.try_inverse().unwrap_err(), x.try_nonzero().unwrap_err(), x.try_unique().unwrap_err()] {
+            let text = error.to_string();
+            assert!(
+                text.contains("input 0 of a compiled function has no numbers while the function is recorded"),
+                "{text}"
+            );
+        }
+        // What does not hang on the inputs is computed once.
+        x.matmul(&Tensor::new([[2.0f64, 0.0], [0.0, 2.0]]).inverse())
+    });
+    assert_eq!(halved.call(&Tensor::new([[2.0, 4.0]]))?.data()?, [1.0, 2.0]);
+    Ok(())
+}

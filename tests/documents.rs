@@ -70,3 +70,53 @@ fn unsafe_code_is_only_where_the_architecture_says() {
         }
     }
 }
+
+/// The name of the public op that a line of source begins to define, if it does.
+fn defined(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    // In the tables of twins a method is written without `pub`, and followed by the name of its twin.
+    let (public, rest) = match line.strip_prefix("pub fn ") {
+        Some(rest) => (true, rest),
+        None => (false, line.strip_prefix("fn ")?),
+    };
+    let name = rest.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).next()?;
+    let has_twin = rest[name.len()..].trim_start().starts_with(|c| c == 't' || c == '$');
+    ((public || has_twin) && !name.trim_start_matches('$').starts_with("try_")).then_some(name)
+}
+
+#[test]
+fn every_op_has_an_example_that_runs() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tensor");
+    let (mut count, mut missing) = (0, Vec::new());
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        if path.ends_with("twins.rs") {
+            continue; // how twins are made, and none of them
+        }
+        let (mut about, mut open) = (String::new(), false);
+        for line in text.lines() {
+            let start = line.trim_start();
+            match defined(line) {
+                Some(name) => {
+                    count += 1;
+                    // A dynamic tensor's op may point to the typed one.
+                    let shown = ["```", "example!(", "applied!(", "shaped!(", "as_typed!(", "Tensor::"];
+                    if !shown.iter().any(|sign| about.contains(sign)) {
+                        missing.push(format!("{name} in {}", path.file_name().unwrap().display()));
+                    }
+                }
+                None if open || start.starts_with("///") || start.starts_with("#[") => {
+                    open = (open || start.starts_with("#[")) && !start.ends_with(']');
+                    about.push_str(start);
+                    about.push('\n');
+                    continue;
+                }
+                None => {}
+            }
+            about.clear();
+        }
+    }
+    assert!(count > 300, "only {count} ops were found");
+    assert!(missing.is_empty(), "{} ops without an example:\n{}", missing.len(), missing.join("\n"));
+}

@@ -119,11 +119,15 @@ impl Tape {
     }
 }
 
-/// The sum of contributions, pairwise: many of them lose fewer digits than one after the other.
+/// The most contributions that are added one after the other.
+const RUN: usize = 8;
+
+/// The sum of contributions: in the order in which they arrived, as in PyTorch, where they are few. Many are added in runs, and
+/// then those, which loses fewer digits than one long chain.
 fn sum(mut contributions: Vec<Node>) -> Node {
     while contributions.len() > 1 {
-        let pairs = contributions.chunks(2);
-        contributions = pairs.map(|pair| if let [a, b] = pair { a + b } else { pair[0].clone() }).collect();
+        let runs = contributions.chunks(RUN);
+        contributions = runs.map(|run| run[1..].iter().fold(run[0].clone(), |sum, next| &sum + next)).collect();
     }
     contributions.pop().expect("at least one contribution")
 }

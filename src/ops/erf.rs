@@ -16,7 +16,7 @@ pub(crate) static ERF: Primitive = Primitive {
 };
 
 /// `2/√π · exp(-x²) · Σ 2ⁿ x²ⁿ⁺¹ / (1·3·5···(2n+1))`: every term has the sign of `x`, so nothing cancels.
-fn series(x: f64) -> f64 {
+pub(super) fn series(x: f64) -> f64 {
     if x.is_nan() || x == 0.0 {
         return x;
     }

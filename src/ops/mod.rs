@@ -20,6 +20,7 @@ mod cosh;
 mod div;
 mod eq;
 mod erf;
+mod erfc;
 mod exp;
 mod exp2;
 mod expm1;
@@ -110,6 +111,7 @@ primitives! {
     tanh TANH;
     sigmoid SIGMOID;
     erf ERF;
+    erfc ERFC;
     floor FLOOR;
     fmod FMOD;
     ceil CEIL;

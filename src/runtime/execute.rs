@@ -73,9 +73,19 @@ pub(crate) fn read(node: &Node) -> Result<Buffer> {
     Ok(dense.buffer().expect("executed"))
 }
 
+/// How the names of the inputs that `compile` makes end.
+pub(crate) const OF_A_COMPILED_FUNCTION: &str = " of a compiled function";
+
 /// The error for an input that has no data.
 pub(super) fn not_given(node: &Node) -> Error {
     let name = node.name().unwrap_or_default();
+    if name.ends_with(OF_A_COMPILED_FUNCTION) {
+        let message = format!(
+            "{name} has no numbers while the function is recorded: what needs numbers at once (reading them, linear algebra, \
+             nonzero, masked_select, unique) cannot be inside; do it before, and give the function its result"
+        );
+        return Error::new(ErrorKind::Input, "compile", message).made_at("input", node.at());
+    }
     let message = format!(
         "\"{name}\" ({} of shape {:?}) was read but never given: use realize_with(&[(\"{name}\", &data)])",
         node.dtype(),

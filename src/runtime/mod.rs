@@ -28,7 +28,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use execute::{execute, read};
+pub(crate) use execute::{OF_A_COMPILED_FUNCTION, execute, read};
 pub use explain::Explanation;
 pub(crate) use explain::{explain, lowered};
 pub(crate) use program::{Nodes, Program};

@@ -1,6 +1,6 @@
 //! Activations: the bends between the layers of a network.
 
-use super::tables::{example, functions};
+use super::tables::{as_typed, example, functions};
 use super::twins::twins;
 use super::{Dimension, DynTensor, HasAxes, Tensor};
 use crate::dtype::FloatDType;
@@ -58,7 +58,7 @@ macro_rules! gates {
 
         impl DynTensor {
             twins! {$(
-                #[doc = $doc]
+                #[doc = as_typed!($doc, $name)]
                 fn $name $try_name(&self, axis: isize) -> DynTensor {
                     Ok(DynTensor::wrap(activation::$name(self.node(), axis)?))
                 }

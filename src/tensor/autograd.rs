@@ -22,6 +22,11 @@ pub fn no_grad<R>(f: impl FnOnce() -> R) -> R {
 }
 
 /// Whether this thread records how new tensors can be differentiated.
+///
+/// ```
+/// use zither::{is_grad_enabled, no_grad};
+/// assert!(is_grad_enabled() && no_grad(|| !is_grad_enabled()));
+/// ```
 pub fn is_grad_enabled() -> bool {
     crate::graph::is_recording()
 }
@@ -33,6 +38,14 @@ pub struct Gradients {
 
 impl Gradients {
     /// The gradient of a tensor that requires one, or of any tensor on the way to it; `None` where none arrived.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let x = Tensor::new([3.0f32]).set_requires_grad(true);
+    /// let gradients = (&x * &x).backward();
+    /// assert_eq!(gradients.get(&x).unwrap().data()?, [6.0]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     pub fn get<T: FloatDType, D: Dimension>(&self, tensor: &Tensor<T, D>) -> Option<Tensor<T, D>> {
         self.grads.get(tensor.node()).cloned().map(Tensor::wrap)
     }
@@ -174,6 +187,12 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
     }
 
     /// Whether a gradient is wanted for this tensor or for one it is made from.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let x = Tensor::new([3.0f32]).set_requires_grad(true);
+    /// assert!((&x * 2.0).requires_grad() && !x.detach().requires_grad());
+    /// ```
     pub fn requires_grad(&self) -> bool {
         self.node().tracks()
     }
@@ -181,22 +200,55 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
     twins! {
         /// Adds the gradients of the sum of this tensor's elements to [`grad`](Self::grad) of every tensor that requires
         /// one, and gives them back as well. The gradients have no history; for higher orders use [`grad()`].
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let x = Tensor::new([3.0f32, 4.0]).set_requires_grad(true);
+        /// (&x * &x).backward();
+        /// assert_eq!(x.grad().unwrap().data()?, [6.0, 8.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn backward try_backward(&self) -> Gradients {
             backward(self.node(), self.node().fill(1.0))
         }
 
         /// As [`backward`](Self::backward), for the sum of the elements times `weights`.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let x = Tensor::new([3.0f32, 4.0]).set_requires_grad(true);
+        /// (&x * &x).backward_with(&Tensor::new([1.0, 10.0]));
+        /// assert_eq!(x.grad().unwrap().data()?, [6.0, 80.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn backward_with try_backward_with(&self, weights: &Tensor<T, D>) -> Gradients {
             weighted_backward(self.node(), weights.node())
         }
     }
 
     /// The gradient that `backward` has left here, if any.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let x = Tensor::new([3.0f32]).set_requires_grad(true);
+    /// assert!(x.grad().is_none());
+    /// (&x * 2.0).backward();
+    /// assert_eq!(x.grad().unwrap().data()?, [2.0]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     pub fn grad(&self) -> Option<Tensor<T, D>> {
         self.node().slot()?.get().map(Tensor::wrap)
     }
 
     /// Forgets the gradient.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let x = Tensor::new([3.0f32]).set_requires_grad(true);
+    /// (&x * 2.0).backward();
+    /// x.zero_grad();
+    /// assert!(x.grad().is_none());
+    /// ```
     pub fn zero_grad(&self) {
         if let Some(slot) = self.node().slot() {
             slot.clear();
@@ -204,6 +256,21 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
     }
 
     /// The same numbers with the derivative of the user's function `f`, in place of how they were made.
+    ///
+    /// ```
+    /// // Rounds, but lets the gradient through.
+    /// use zither::{DimDyn, GradFn, Tensor};
+    /// struct Through(Tensor<f32, DimDyn>);
+    /// impl GradFn<f32> for Through {
+    ///     fn name(&self) -> &'static str { "through" }
+    ///     fn inputs(&self) -> Vec<Tensor<f32, DimDyn>> { vec![self.0.clone()] }
+    ///     fn backward(&self, grad: &Tensor<f32, DimDyn>) -> Vec<Tensor<f32, DimDyn>> { vec![grad.clone()] }
+    /// }
+    /// let x = Tensor::new([0.4f32]).set_requires_grad(true);
+    /// x.round().with_grad_fn(Through(x.clone().into_dyn())).backward();
+    /// assert_eq!(x.grad().unwrap().data()?, [1.0]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn with_grad_fn<F: GradFn<T> + 'static>(&self, f: F) -> Tensor<T, D> {
         let inputs = f.inputs().iter().map(|input| input.node().clone()).collect();
@@ -213,6 +280,14 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
 
 impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     /// The same elements, without their history: no gradient passes.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let x = Tensor::new([3.0f32]).set_requires_grad(true);
+    /// (&x * &x.detach()).backward();
+    /// assert_eq!(x.grad().unwrap().data()?, [3.0]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn detach(&self) -> Tensor<T, D> {
         Tensor::wrap(self.node().detach())
@@ -221,6 +296,8 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
 
 impl DynTensor {
     /// The tensor as one whose gradient is wanted (floats only), or as one without a history.
+    ///
+    /// See [`Tensor::set_requires_grad`](crate::Tensor::set_requires_grad).
     #[track_caller]
     pub fn set_requires_grad(self, requires_grad: bool) -> DynTensor {
         self.try_set_requires_grad(requires_grad).or_raise()
@@ -239,12 +316,16 @@ impl DynTensor {
     }
 
     /// Whether a gradient is wanted for this tensor or for one it is made from.
+    ///
+    /// See [`Tensor::requires_grad`](crate::Tensor::requires_grad).
     pub fn requires_grad(&self) -> bool {
         self.node().tracks()
     }
 
     twins! {
         /// Adds the gradients of the sum of this tensor's elements to `grad` of every tensor that requires one.
+        ///
+        /// See [`Tensor::backward`](crate::Tensor::backward).
         fn backward try_backward(&self) -> () {
             let seed = if self.dtype().is_float() { self.node().fill(1.0) } else { self.node().clone() };
             backward(self.node(), seed).map(|_| ())
@@ -265,11 +346,15 @@ impl DynTensor {
     }
 
     /// The gradient that `backward` has left here, if any.
+    ///
+    /// See [`Tensor::grad`](crate::Tensor::grad).
     pub fn grad(&self) -> Option<DynTensor> {
         self.node().slot()?.get().map(DynTensor::wrap)
     }
 
     /// Forgets the gradient.
+    ///
+    /// See [`Tensor::zero_grad`](crate::Tensor::zero_grad).
     pub fn zero_grad(&self) {
         if let Some(slot) = self.node().slot() {
             slot.clear();
@@ -277,6 +362,8 @@ impl DynTensor {
     }
 
     /// The same elements, without their history: no gradient passes.
+    ///
+    /// See [`Tensor::detach`](crate::Tensor::detach).
     #[track_caller]
     pub fn detach(&self) -> DynTensor {
         DynTensor::wrap(self.node().detach())

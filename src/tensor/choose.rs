@@ -190,6 +190,8 @@ impl DynTensor {
         }
 
         /// The different elements in order, where each element stands among them, and how often each occurs.
+        ///
+        /// See [`Tensor::unique_with_counts`](crate::Tensor::unique_with_counts).
         fn unique_with_counts try_unique_with_counts(&self) -> (DynTensor, DynTensor, DynTensor) {
             let [values, inverse, counts] = unique(self.node())?;
             Ok((DynTensor::wrap(values), DynTensor::wrap(inverse), DynTensor::wrap(counts)))

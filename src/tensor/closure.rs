@@ -59,6 +59,14 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     }
 
     /// `f` of the elements of two tensors, which broadcast.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let (a, b) = (Tensor::new([1.0f32, 2.0]), Tensor::new([3i32, 4]));
+    /// let y = a.zip_with(&b, |a, b| a * b as f32)?;
+    /// assert_eq!(y.data()?, [3.0, 8.0]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn zip_with<U: TensorDType, V: TensorDType, E: Dimension>(
         &self,

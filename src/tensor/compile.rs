@@ -52,6 +52,13 @@ impl<I: Tensors, O: Tensors> Compiled<I, O> {
     ///
     /// # Errors
     /// If an input wants a gradient: take gradients inside the function, or [`detach`](Tensor::detach) the input.
+    ///
+    /// ```
+    /// use zither::{Dim1, Tensor, compile};
+    /// let double = compile(|x: Tensor<f32, Dim1>| x * 2.0);
+    /// assert_eq!(double.call(&Tensor::new([1.0, 2.0]))?.data()?, [2.0, 4.0]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn call(&self, inputs: &I) -> Result<O> {
         let mut nodes = Nodes::new();
@@ -97,7 +104,7 @@ impl<I: Tensors, O: Tensors> Compiled<I, O> {
     fn capture(&self, inputs: &I, nodes: &[Node]) -> Result<Arc<Captured<O>>> {
         let mut placeholders = Nodes::new();
         for (place, node) in nodes.iter().enumerate() {
-            let name = format!("input {place} of a compiled function");
+            let name = format!("input {place}{}", runtime::OF_A_COMPILED_FUNCTION);
             placeholders.push(Node::input(&name, node.shape(), node.dtype())?);
         }
         let mut next = placeholders.iter().cloned();

@@ -7,17 +7,36 @@ use crate::error::{Error, ErrorKind, Result};
 
 impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     /// The same tensor with the rank known at run time only.
+    ///
+    /// ```
+    /// use zither::{DimDyn, Tensor};
+    /// let x: Tensor<f32, DimDyn> = Tensor::new([1.0f32, 2.0]).into_dyn();
+    /// assert_eq!(x.shape(), [2]);
+    /// ```
     pub fn into_dyn(self) -> Tensor<T, DimDyn> {
         Tensor::wrap(self.node().clone())
     }
 
     /// The same tensor with dtype and rank known at run time only.
+    ///
+    /// ```
+    /// use zither::{DType, Tensor};
+    /// assert_eq!(Tensor::new([1.0f32]).to_dynamic().dtype(), DType::F32);
+    /// ```
     pub fn to_dynamic(&self) -> DynTensor {
         DynTensor::wrap(self.node().clone())
     }
 
     twins! {
         /// The same tensor with its rank in the type.
+        ///
+        /// ```
+        /// use zither::{Dim1, Dim2, Tensor};
+        /// let x = Tensor::new([1.0f32, 2.0]).into_dyn();
+        /// assert_eq!(x.to_dim::<Dim1>().data()?, [1.0, 2.0]);
+        /// assert!(x.try_to_dim::<Dim2>().is_err());
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn to_dim try_to_dim[E: Dimension](&self) -> Tensor<T, E> {
             check_rank::<E>("to_dim", self.node())?;
             Ok(Tensor::wrap(self.node().clone()))

@@ -50,11 +50,25 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
         }
 
         /// A tensor with the same value everywhere.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::full([2, 2], 7i32).data()?, [7; 4]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn full try_full(shape: impl IntoShape<D>, value: T) -> Tensor<T, D> {
             Ok(Tensor::wrap(Node::full(&shape.into_shape(), value.literal())?))
         }
 
         /// Data that will be given by name when the tensor is read with [`realize_with`](Self::realize_with).
+        ///
+        /// ```
+        /// use zither::{Dim1, Tensor};
+        /// let y = Tensor::<f32, Dim1>::input("x", [2]) * 2.0;
+        /// let x = Tensor::new([1.0f32, 2.0]).to_dynamic();
+        /// assert_eq!(y.realize_with(&[("x", &x)])?.data()?, [2.0, 4.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn input try_input(name: &str, shape: impl IntoShape<D>) -> Tensor<T, D> {
             Ok(Tensor::wrap(Node::input(name, &shape.into_shape(), T::DTYPE)?))
         }
@@ -62,6 +76,12 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
 
     twins! {
         /// The value everywhere, in this tensor's shape.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::new([1, 2]).full_like(7).data()?, [7, 7]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn full_like try_full_like(&self, value: T) -> Tensor<T, D> {
             Ok(Tensor::wrap(Node::full(self.shape(), value.literal())?))
         }
@@ -71,6 +91,12 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
 impl<T: NumericDType, D: Dimension> Tensor<T, D> {
     twin_functions! {
         /// Zeros.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::<f32, _>::zeros([2, 2]).data()?, [0.0; 4]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn zeros try_zeros(shape: impl IntoShape<D>) -> Tensor<T, D> {
             let shape = shape.into_shape();
             element_count("zeros", &shape, T::DTYPE).made_here()?;
@@ -78,6 +104,12 @@ impl<T: NumericDType, D: Dimension> Tensor<T, D> {
         }
 
         /// Ones.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::<i64, _>::ones([3]).data()?, [1, 1, 1]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn ones try_ones(shape: impl IntoShape<D>) -> Tensor<T, D> {
             let shape = shape.into_shape();
             element_count("ones", &shape, T::DTYPE).made_here()?;
@@ -87,11 +119,23 @@ impl<T: NumericDType, D: Dimension> Tensor<T, D> {
 
     twins! {
         /// Zeros in this tensor's shape.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::new([1, 2]).zeros_like().data()?, [0, 0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn zeros_like try_zeros_like(&self) -> Tensor<T, D> {
             Ok(Tensor::wrap(Node::full(self.shape(), T::ZERO.literal())?))
         }
 
         /// Ones in this tensor's shape.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::new([1, 2]).ones_like().data()?, [1, 1]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn ones_like try_ones_like(&self) -> Tensor<T, D> {
             Ok(Tensor::wrap(Node::full(self.shape(), T::ONE.literal())?))
         }
@@ -101,11 +145,22 @@ impl<T: NumericDType, D: Dimension> Tensor<T, D> {
 impl<T: NumericDType> Tensor<T, DimDyn> {
     twin_functions! {
         /// Zeros of a shape that only the run knows.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::<f32>::zeros_dyn(&[2, 3]).shape(), [2, 3]);
+        /// ```
         fn zeros_dyn try_zeros_dyn(shape: &[usize]) -> Tensor<T, DimDyn> {
             Tensor::try_zeros(shape)
         }
 
         /// Ones of a shape that only the run knows.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::<f32>::ones_dyn(&[2]).data()?, [1.0, 1.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn ones_dyn try_ones_dyn(shape: &[usize]) -> Tensor<T, DimDyn> {
             Tensor::try_ones(shape)
         }
@@ -115,11 +170,23 @@ impl<T: NumericDType> Tensor<T, DimDyn> {
 impl<T: NumericDType> Tensor<T, Dim1> {
     twin_functions! {
         /// `start, start + 1, …` below `end`.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::arange(2, 5).data()?, [2, 3, 4]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn arange try_arange(start: T, end: T) -> Tensor<T, Dim1> {
             Ok(Tensor::wrap(create::arange(start.literal(), end.literal(), T::ONE.literal())?))
         }
 
         /// `start, start + step, …` below `end` (above it, for a negative step).
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::arange_step(1.0f32, 0.0, -0.25).data()?, [1.0, 0.75, 0.5, 0.25]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn arange_step try_arange_step(start: T, end: T, step: T) -> Tensor<T, Dim1> {
             Ok(Tensor::wrap(create::arange(start.literal(), end.literal(), step.literal())?))
         }
@@ -129,6 +196,12 @@ impl<T: NumericDType> Tensor<T, Dim1> {
 impl<T: FloatDType> Tensor<T, Dim1> {
     twin_functions! {
         /// `count` numbers from `start` to `end`, both of them there.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::linspace(0.0f32, 1.0, 3).data()?, [0.0, 0.5, 1.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn linspace try_linspace(start: T, end: T, count: usize) -> Tensor<T, Dim1> {
             Ok(Tensor::wrap(create::linspace(start.to_f64(), end.to_f64(), count, T::DTYPE)?))
         }
@@ -138,6 +211,12 @@ impl<T: FloatDType> Tensor<T, Dim1> {
 impl<T: NumericDType> Tensor<T, Dim2> {
     twin_functions! {
         /// The identity matrix.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::<i32, _>::eye(2).data()?, [1, 0, 0, 1]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn eye try_eye(size: usize) -> Tensor<T, Dim2> {
             Ok(Tensor::wrap(create::eye(size, size, T::DTYPE)?))
         }
@@ -147,11 +226,25 @@ impl<T: NumericDType> Tensor<T, Dim2> {
 impl<T: FloatDType, D: Dimension> Tensor<T, D> {
     twin_functions! {
         /// Random numbers, uniform in [0, 1).
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let x = Tensor::<f32, _>::rand([100]).data()?;
+        /// assert!(x.iter().all(|x| (0.0..1.0).contains(x)));
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn rand try_rand(shape: impl IntoShape<D>) -> Tensor<T, D> {
             Ok(Tensor::wrap(create::rand(&shape.into_shape(), T::DTYPE)?))
         }
 
         /// Random numbers, normal with mean 0 and variance 1.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let mean = Tensor::<f32, _>::randn([10_000]).mean_all().item()?;
+        /// assert!(mean.abs() < 0.1);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn randn try_randn(shape: impl IntoShape<D>) -> Tensor<T, D> {
             Ok(Tensor::wrap(create::randn(&shape.into_shape(), T::DTYPE)?))
         }
@@ -159,11 +252,21 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
 
     twins! {
         /// [`rand`](Self::rand) in this tensor's shape.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::new([1.0f32, 2.0]).rand_like().shape(), [2]);
+        /// ```
         fn rand_like try_rand_like(&self) -> Tensor<T, D> {
             Ok(Tensor::wrap(create::rand(self.shape(), T::DTYPE)?))
         }
 
         /// [`randn`](Self::randn) in this tensor's shape.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::new([1.0f32, 2.0]).randn_like().shape(), [2]);
+        /// ```
         fn randn_like try_randn_like(&self) -> Tensor<T, D> {
             Ok(Tensor::wrap(create::randn(self.shape(), T::DTYPE)?))
         }
@@ -173,6 +276,13 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
 impl<T: IntegerDType, D: Dimension> Tensor<T, D> {
     twin_functions! {
         /// Random whole numbers in `low..high`, all equally likely (to one part in 2^64 divided by their number).
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let dice = Tensor::<i32, _>::randint([100], 1, 7).data()?;
+        /// assert!(dice.iter().all(|x| (1..7).contains(x)));
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn randint try_randint(shape: impl IntoShape<D>, low: T, high: T) -> Tensor<T, D> {
             Ok(Tensor::wrap(create::randint(&shape.into_shape(), low.literal(), high.literal())?))
         }
@@ -182,6 +292,12 @@ impl<T: IntegerDType, D: Dimension> Tensor<T, D> {
 impl<D: Dimension> Tensor<bool, D> {
     twin_functions! {
         /// `true` with probability `p`.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::bernoulli([3], 1.0).data()?, [true; 3]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn bernoulli try_bernoulli(shape: impl IntoShape<D>, p: f64) -> Tensor<bool, D> {
             Ok(Tensor::wrap(create::bernoulli(&shape.into_shape(), p)?))
         }
@@ -203,6 +319,13 @@ impl DynTensor {
         }
 
         /// `start, start + step, …` below `end` (above it, for a negative step), in their dtype.
+        ///
+        /// ```
+        /// use zither::{DynTensor, Literal};
+        /// let x = DynTensor::arange_step(Literal::I32(5), Literal::I32(0), Literal::I32(-2));
+        /// assert_eq!(x.data::<i32>()?, [5, 3, 1]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn arange_step try_arange_step(start: Literal, end: Literal, step: Literal) -> DynTensor {
             let dtype = start.dtype();
             if !dtype.is_numeric() || [end.dtype(), step.dtype()] != [dtype; 2] {
@@ -226,6 +349,11 @@ impl DynTensor {
         }
 
         /// Random numbers of a float dtype, normal with mean 0 and variance 1.
+        ///
+        /// ```
+        /// use zither::{DType, DynTensor};
+        /// assert_eq!(DynTensor::randn(&[2, 3], DType::F64).shape(), [2, 3]);
+        /// ```
         fn randn try_randn(shape: &[usize], dtype: DType) -> DynTensor {
             check_float("randn", dtype).made_here()?;
             Ok(DynTensor::wrap(create::randn(shape, dtype)?))

@@ -53,6 +53,14 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
         }
 
         /// `Q` with orthonormal columns and `R` upper triangular, whose product this is. No derivative is built.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let (q, r) = Tensor::new([[0.0f64, 2.0], [1.0, 3.0]]).qr();
+        /// let back = q.matmul(&r).data()?;
+        /// assert!(back.iter().zip([0.0, 2.0, 1.0, 3.0]).all(|(a, b)| (a - b).abs() < 1e-12));
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn qr try_qr(&self) -> (Tensor<T, D>, Tensor<T, D>) {
             let (q, r) = nodes::qr(self.node())?;
             Ok((Tensor::wrap(q), Tensor::wrap(r)))
@@ -103,6 +111,14 @@ where
         }
 
         /// The sign of the determinants, and the logarithms of their sizes.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let (sign, logarithm) = Tensor::new([[2.0f64, 0.0], [0.0, -3.0]]).slogdet();
+        /// assert_eq!(sign.item()?, -1.0);
+        /// assert!((logarithm.item()? - 6f64.ln()).abs() < 1e-12);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn slogdet try_slogdet(&self) -> (Numbers<T, D>, Numbers<T, D>) {
             let (sign, log) = nodes::slogdet(self.node())?;
             Ok((Tensor::wrap(sign), Tensor::wrap(log)))
@@ -118,22 +134,30 @@ impl DynTensor {
         }
 
         /// The inverse of the matrices in the last two axes.
+        ///
+        /// See [`Tensor::inverse`](crate::Tensor::inverse).
         fn inverse try_inverse(&self) -> DynTensor {
             Ok(DynTensor::wrap(nodes::inverse(self.node())?))
         }
 
         /// The determinant of the matrices in the last two axes.
+        ///
+        /// See [`Tensor::det`](crate::Tensor::det).
         fn det try_det(&self) -> DynTensor {
             Ok(DynTensor::wrap(nodes::det(self.node())?))
         }
 
         /// The sign of the determinants, and the logarithms of their sizes.
+        ///
+        /// See [`Tensor::slogdet`](crate::Tensor::slogdet).
         fn slogdet try_slogdet(&self) -> (DynTensor, DynTensor) {
             let (sign, log) = nodes::slogdet(self.node())?;
             Ok((DynTensor::wrap(sign), DynTensor::wrap(log)))
         }
 
         /// The lower triangle `L` of positive definite matrices, `L · Lᵀ`.
+        ///
+        /// See [`Tensor::cholesky`](crate::Tensor::cholesky).
         fn cholesky try_cholesky(&self) -> DynTensor {
             Ok(DynTensor::wrap(nodes::cholesky(self.node())?))
         }

@@ -71,6 +71,8 @@ pub fn try_einsum<T: NumericDType>(equation: &str, operands: impl EinsumOperands
 impl DynTensor {
     twin_functions! {
         /// The sum of products that an equation names; see [`einsum`].
+        ///
+        /// See [`Tensor::einsum`](crate::Tensor::einsum).
         fn einsum try_einsum(equation: &str, operands: &[&DynTensor]) -> DynTensor {
             let nodes: Vec<&Node> = operands.iter().map(|operand| operand.node()).collect();
             Ok(DynTensor::wrap(compose::einsum::einsum(equation, &nodes)?))

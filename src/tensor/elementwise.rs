@@ -1,6 +1,7 @@
 //! Elementwise functions of one tensor, and comparisons and choices between two.
 
 use super::operand::Beside;
+use super::tables::{applied, as_typed};
 use super::twins::twins;
 use super::{BroadcastWith, Dimension, DynOperand, DynTensor, Operand, Tensor};
 use crate::dtype::{FloatDType, Literal, NumericDType, TensorDType};
@@ -9,11 +10,12 @@ use crate::graph::Node;
 use crate::ops::compose::scalar::Number;
 use crate::ops::{self, compose};
 
-/// Functions of one tensor: `name`, the twin of a dynamic tensor, the bound of the dtype, what it does.
+/// Functions of one tensor: `name`, the twin of a dynamic tensor, what it does, numbers and what it makes of them.
 macro_rules! unary {
-    ($($bound:ident { $($name:ident $try_name:ident $doc:literal $f:expr;)* })*) => {$(
+    ($($bound:ident { $($name:ident $try_name:ident $doc:literal, $numbers:literal => $gives:literal, $f:expr;)* })*) => {$(
         impl<T: $bound, D: Dimension> Tensor<T, D> {$(
             #[doc = $doc]
+            #[doc = applied!($numbers, $name(""), $gives)]
             #[track_caller]
             pub fn $name(&self) -> Tensor<T, D> {
                 Tensor::wrap($f(self.node()).or_raise())
@@ -22,7 +24,7 @@ macro_rules! unary {
 
         impl DynTensor {
             twins! {$(
-                #[doc = $doc]
+                #[doc = as_typed!($doc, $name)]
                 fn $name $try_name(&self) -> DynTensor { Ok(DynTensor::wrap($f(self.node())?)) }
             )*}
         }
@@ -42,49 +44,51 @@ macro_rules! primitive {
 
 unary! {
     FloatDType {
-        exp try_exp "eˣ." primitive!(EXP);
-        exp2 try_exp2 "2ˣ." primitive!(EXP2);
-        expm1 try_expm1 "eˣ - 1, exact near 0." primitive!(EXPM1);
-        ln try_ln "The natural logarithm." primitive!(LN);
-        log2 try_log2 "The logarithm to base 2." primitive!(LOG2);
-        log1p try_log1p "ln(1 + x), exact near 0." primitive!(LOG1P);
-        sqrt try_sqrt "The square root, correctly rounded." primitive!(SQRT);
-        rsqrt try_rsqrt "1 / √x." compose::scalar::rsqrt;
-        recip try_recip "1 / x, correctly rounded." primitive!(RECIP);
-        sin try_sin "The sine." primitive!(SIN);
-        cos try_cos "The cosine." primitive!(COS);
-        tan try_tan "The tangent." primitive!(TAN);
-        asin try_asin "The inverse sine." primitive!(ASIN);
-        acos try_acos "The inverse cosine." primitive!(ACOS);
-        atan try_atan "The inverse tangent." primitive!(ATAN);
-        sinh try_sinh "The hyperbolic sine." primitive!(SINH);
-        cosh try_cosh "The hyperbolic cosine." primitive!(COSH);
-        log10 try_log10 "The logarithm to base 10." primitive!(LOG10);
-        tanh try_tanh "The hyperbolic tangent." primitive!(TANH);
-        sigmoid try_sigmoid "1 / (1 + e⁻ˣ), without overflow." primitive!(SIGMOID);
-        erf try_erf "The error function." primitive!(ERF);
-        floor try_floor "Rounded down." primitive!(FLOOR);
-        ceil try_ceil "Rounded up." primitive!(CEIL);
-        trunc try_trunc "Rounded towards zero." primitive!(TRUNC);
-        round try_round "Rounded to nearest, ties to even (as NumPy and PyTorch do)." primitive!(ROUND);
-        silu try_silu "x · sigmoid(x)." compose::activation::silu;
-        gelu try_gelu "x · Φ(x), with Φ the normal distribution, through `erf`." compose::activation::gelu;
-        gelu_tanh try_gelu_tanh "The usual approximation of `gelu` through `tanh`." compose::activation::gelu_tanh;
-        softplus try_softplus "ln(1 + eˣ), without overflow." compose::activation::softplus;
+        exp try_exp "eˣ.", "[0.0f32, 1.0]" => "[1.0, std::f32::consts::E]", primitive!(EXP);
+        exp2 try_exp2 "2ˣ.", "[0.0f32, 3.0]" => "[1.0, 8.0]", primitive!(EXP2);
+        expm1 try_expm1 "eˣ - 1, exact near 0.", "[0.0f32, 1e-10]" => "[0.0, 1e-10]", primitive!(EXPM1);
+        ln try_ln "The natural logarithm.", "[1.0f32, 0.0]" => "[0.0, f32::NEG_INFINITY]", primitive!(LN);
+        log2 try_log2 "The logarithm to base 2.", "[1.0f32, 8.0]" => "[0.0, 3.0]", primitive!(LOG2);
+        log1p try_log1p "ln(1 + x), exact near 0.", "[0.0f32, 1e-10]" => "[0.0, 1e-10]", primitive!(LOG1P);
+        sqrt try_sqrt "The square root, correctly rounded.", "[4.0f32, 9.0]" => "[2.0, 3.0]", primitive!(SQRT);
+        rsqrt try_rsqrt "1 / √x.", "[4.0f32, 0.25]" => "[0.5, 2.0]", compose::scalar::rsqrt;
+        recip try_recip "1 / x, correctly rounded.", "[4.0f32, 0.5]" => "[0.25, 2.0]", primitive!(RECIP);
+        sin try_sin "The sine.", "[0.0f32]" => "[0.0]", primitive!(SIN);
+        cos try_cos "The cosine.", "[0.0f32]" => "[1.0]", primitive!(COS);
+        tan try_tan "The tangent.", "[0.0f32]" => "[0.0]", primitive!(TAN);
+        asin try_asin "The inverse sine.", "[0.0f32]" => "[0.0]", primitive!(ASIN);
+        acos try_acos "The inverse cosine.", "[1.0f32]" => "[0.0]", primitive!(ACOS);
+        atan try_atan "The inverse tangent.", "[0.0f32]" => "[0.0]", primitive!(ATAN);
+        sinh try_sinh "The hyperbolic sine.", "[0.0f32]" => "[0.0]", primitive!(SINH);
+        cosh try_cosh "The hyperbolic cosine.", "[0.0f32]" => "[1.0]", primitive!(COSH);
+        log10 try_log10 "The logarithm to base 10.", "[1.0f32, 1000.0]" => "[0.0, 3.0]", primitive!(LOG10);
+        tanh try_tanh "The hyperbolic tangent.", "[0.0f32, 100.0]" => "[0.0, 1.0]", primitive!(TANH);
+        sigmoid try_sigmoid "1 / (1 + e⁻ˣ), without overflow.", "[0.0f32, -1000.0]" => "[0.5, 0.0]", primitive!(SIGMOID);
+        erf try_erf "The error function.", "[0.0f32, 10.0]" => "[0.0, 1.0]", primitive!(ERF);
+        erfc try_erfc "1 - erf x, with all its digits where `erf` is near 1.", "[0.0f32, 20.0]" => "[1.0, 0.0]", primitive!(ERFC);
+        floor try_floor "Rounded down.", "[1.5f32, -1.5]" => "[1.0, -2.0]", primitive!(FLOOR);
+        ceil try_ceil "Rounded up.", "[1.5f32, -1.5]" => "[2.0, -1.0]", primitive!(CEIL);
+        trunc try_trunc "Rounded towards zero.", "[1.5f32, -1.5]" => "[1.0, -1.0]", primitive!(TRUNC);
+        round try_round "Rounded to nearest, ties to even (as NumPy and PyTorch do).", "[0.5f32, 1.5, 2.5]" => "[0.0, 2.0, 2.0]", primitive!(ROUND);
+        silu try_silu "x · sigmoid(x).", "[0.0f32, 100.0]" => "[0.0, 100.0]", compose::activation::silu;
+        gelu try_gelu "x · Φ(x), with Φ the normal distribution, through `erf`.", "[0.0f32, 100.0]" => "[0.0, 100.0]", compose::activation::gelu;
+        gelu_tanh try_gelu_tanh "The usual approximation of `gelu` through `tanh`.", "[0.0f32, 100.0]" => "[0.0, 100.0]", compose::activation::gelu_tanh;
+        softplus try_softplus "ln(1 + eˣ), without overflow.", "[100.0f32, f32::NEG_INFINITY]" => "[100.0, 0.0]", compose::activation::softplus;
     }
     NumericDType {
-        abs try_abs "The absolute value." primitive!(ABS);
-        sign try_sign "-1, 0 or 1 by the sign (0 for NaN)." primitive!(SIGN);
-        square try_square "x²." compose::scalar::square;
-        relu try_relu "max(0, x); its slope at 0 is 0." compose::activation::relu;
+        abs try_abs "The absolute value.", "[-2, 3]" => "[2, 3]", primitive!(ABS);
+        sign try_sign "-1, 0 or 1 by the sign (0 for NaN).", "[-2.5f32, 0.0, 3.0]" => "[-1.0, 0.0, 1.0]", primitive!(SIGN);
+        square try_square "x².", "[-2, 3]" => "[4, 9]", compose::scalar::square;
+        relu try_relu "max(0, x); its slope at 0 is 0.", "[-2, 3]" => "[0, 3]", compose::activation::relu;
     }
 }
 
 /// Functions of two: a tensor, and a tensor or a number beside it.
 macro_rules! binary {
-    ($($bound:ident { $($name:ident $try_name:ident $out:ty, $doc:literal $f:expr;)* })*) => {$(
+    ($($bound:ident { $($name:ident $try_name:ident $out:ty, $doc:literal, $numbers:literal, $other:literal => $gives:literal, $f:expr;)* })*) => {$(
         impl<T: $bound, D: Dimension> Tensor<T, D> {$(
             #[doc = $doc]
+            #[doc = applied!($numbers, $name($other), $gives)]
             #[track_caller]
             pub fn $name<O: Operand<T>>(&self, other: O) -> Tensor<$out, <D as BroadcastWith<O::Dim>>::Output>
             where
@@ -106,7 +110,7 @@ macro_rules! binary {
 
         impl DynTensor {
             twins! {$(
-                #[doc = $doc]
+                #[doc = as_typed!($doc, $name)]
                 fn $name $try_name[O: DynOperand](&self, other: O) -> DynTensor {
                     let other = other.operand(stringify!($name), &Beside(self.node()))?;
                     Ok(DynTensor::wrap($f(self.node(), &other.0)?))
@@ -136,20 +140,20 @@ macro_rules! primitive_of_two {
 
 binary! {
     NumericDType {
-        maximum try_maximum T, "The larger of two numbers; NaN if either is." primitive_of_two!(MAXIMUM);
-        minimum try_minimum T, "The smaller of two numbers; NaN if either is." primitive_of_two!(MINIMUM);
-        lt try_lt bool, "Whether each element is smaller. False on NaN." primitive_of_two!(LT);
-        le try_le bool, "Whether each element is smaller or equal. False on NaN." primitive_of_two!(LE);
-        gt try_gt bool, "Whether each element is larger. False on NaN." primitive_of_two!(LT swapped);
-        ge try_ge bool, "Whether each element is larger or equal. False on NaN." primitive_of_two!(LE swapped);
+        maximum try_maximum T, "The larger of two numbers; NaN if either is.", "[1, 5]", "3" => "[3, 5]", primitive_of_two!(MAXIMUM);
+        minimum try_minimum T, "The smaller of two numbers; NaN if either is.", "[1, 5]", "3" => "[1, 3]", primitive_of_two!(MINIMUM);
+        lt try_lt bool, "Whether each element is smaller. False on NaN.", "[1, 3]", "3" => "[true, false]", primitive_of_two!(LT);
+        le try_le bool, "Whether each element is smaller or equal. False on NaN.", "[1, 3]", "3" => "[true, true]", primitive_of_two!(LE);
+        gt try_gt bool, "Whether each element is larger. False on NaN.", "[3, 5]", "3" => "[false, true]", primitive_of_two!(LT swapped);
+        ge try_ge bool, "Whether each element is larger or equal. False on NaN.", "[3, 5]", "3" => "[true, true]", primitive_of_two!(LE swapped);
     }
     TensorDType {
-        eq try_eq bool, "Whether each element is equal. NaN equals nothing." primitive_of_two!(EQ);
-        ne try_ne bool, "Whether each element is different." primitive_of_two!(NE);
+        eq try_eq bool, "Whether each element is equal. NaN equals nothing.", "[1.0f32, f32::NAN]", "&x" => "[true, false]", primitive_of_two!(EQ);
+        ne try_ne bool, "Whether each element is different.", "[1, 3]", "3" => "[true, false]", primitive_of_two!(NE);
     }
     FloatDType {
-        atan2 try_atan2 T, "The angle of the point (`other`, `self`), from -π to π." primitive_of_two!(ATAN2);
-        pow try_pow T, "Each element to a power, as C's `pow`." primitive_of_two!(POW);
+        atan2 try_atan2 T, "The angle of the point (`other`, `self`), from -π to π.", "[0.0f32]", "1.0" => "[0.0]", primitive_of_two!(ATAN2);
+        pow try_pow T, "Each element to a power, as C's `pow`.", "[2.0f32, 3.0]", "&Tensor::new([3.0, 2.0])" => "[8.0, 9.0]", primitive_of_two!(POW);
     }
 }
 
@@ -168,6 +172,13 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
 
     twins! {
         /// `self * b + c`, rounded once. All three broadcast.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let (a, b, c) = (Tensor::new([2.0f32]), Tensor::new([3.0]), Tensor::new([1.0]));
+        /// assert_eq!(a.mul_add(&b, &c).data()?, [7.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn mul_add try_mul_add(&self, b: &Tensor<T, D>, c: &Tensor<T, D>) -> Tensor<T, D> {
             Ok(Tensor::wrap(Node::map(&ops::MUL_ADD, &[self.node(), b.node(), c.node()])?))
         }
@@ -176,6 +187,12 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
 
 impl<T: NumericDType, D: Dimension> Tensor<T, D> {
     /// Kept between two numbers. Where `low > high` the result is `high`; NaN stays.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([-2, 1, 9]).clamp(0, 5).data()?, [0, 1, 5]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn clamp(&self, low: T, high: T) -> Tensor<T, D> {
         let (low, high) = (Some(low.literal()), Some(high.literal()));
@@ -183,6 +200,12 @@ impl<T: NumericDType, D: Dimension> Tensor<T, D> {
     }
 
     /// `self * mul + add`: two roundings, as the operators would.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([1.0f32, 2.0]).affine(3.0, 0.5).data()?, [3.5, 6.5]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn affine(&self, mul: T, add: T) -> Tensor<T, D> {
         self * mul + add
@@ -217,23 +240,31 @@ impl<D: Dimension> Tensor<bool, D> {
 impl DynTensor {
     twins! {
         /// Each element to a power known now.
+        ///
+        /// See [`Tensor::powf`](crate::Tensor::powf).
         fn powf try_powf(&self, exponent: f64) -> DynTensor {
             Ok(DynTensor::wrap(compose::scalar::powf(self.node(), exponent)?))
         }
 
         /// Kept between two numbers, either of which may be missing.
+        ///
+        /// See [`Tensor::clamp`](crate::Tensor::clamp).
         fn clamp try_clamp(&self, low: Option<f64>, high: Option<f64>) -> DynTensor {
             let given = |value: Option<f64>| value.map(|value| bound("clamp", self, value)).transpose();
             Ok(DynTensor::wrap(compose::scalar::clamp(self.node(), given(low)?, given(high)?)?))
         }
 
         /// `self * mul + add`, for float tensors.
+        ///
+        /// See [`Tensor::affine`](crate::Tensor::affine).
         fn affine try_affine(&self, mul: f64, add: f64) -> DynTensor {
             let product = compose::scalar::with_scalar(&ops::MUL, self.node(), Number::Float(mul))?;
             Ok(DynTensor::wrap(compose::scalar::with_scalar(&ops::ADD, &product, Number::Float(add))?))
         }
 
         /// `yes` where this (a bool tensor) is true, `no` elsewhere.
+        ///
+        /// See [`Tensor::where_`](crate::Tensor::where_).
         fn where_ try_where(&self, yes: &DynTensor, no: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(Node::map(&ops::SELECT, &[self.node(), yes.node(), no.node()])?))
         }

@@ -253,43 +253,59 @@ impl DynTensor {
         }
 
         /// This tensor with slices of `source` added at the places that `index` (rank 1) names along an axis.
+        ///
+        /// See [`Tensor::index_add`](crate::Tensor::index_add).
         fn index_add try_index_add(&self, axis: isize, index: &DynTensor, source: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(scatter::index_add(self.node(), axis, index.node(), source.node())?))
         }
 
         /// This tensor with slices of `source` at the places that `index` (rank 1) names along an axis.
+        ///
+        /// See [`Tensor::index_copy`](crate::Tensor::index_copy).
         fn index_copy try_index_copy(&self, axis: isize, index: &DynTensor, source: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(scatter::index_copy(self.node(), axis, index.node(), source.node())?))
         }
 
         /// This tensor with one value at the places that `index` (rank 1) names along an axis.
+        ///
+        /// See [`Tensor::index_fill`](crate::Tensor::index_fill).
         fn index_fill try_index_fill(&self, axis: isize, index: &DynTensor, value: f64) -> DynTensor {
             let value = bound("index_fill", self, value)?;
             Ok(DynTensor::wrap(scatter::index_fill(self.node(), axis, index.node(), value)?))
         }
 
         /// This tensor with elements of `source` at the row-major places that `index` names.
+        ///
+        /// See [`Tensor::put`](crate::Tensor::put).
         fn put try_put(&self, index: &DynTensor, source: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(scatter::put(self.node(), index.node(), source.node(), false)?))
         }
 
         /// As [`put`](Self::put), but elements are added to what is there.
+        ///
+        /// See [`Tensor::put_add`](crate::Tensor::put_add).
         fn put_add try_put_add(&self, index: &DynTensor, source: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(scatter::put(self.node(), index.node(), source.node(), true)?))
         }
 
         /// `value` where `mask`, which broadcasts, is true.
+        ///
+        /// See [`Tensor::masked_fill`](crate::Tensor::masked_fill).
         fn masked_fill try_masked_fill(&self, mask: &DynTensor, value: f64) -> DynTensor {
             let value = bound("masked_fill", self, value)?;
             Ok(DynTensor::wrap(indexing::masked_fill(self.node(), mask.node(), value)?))
         }
 
         /// The rows of this table (rank 2) that `index`, of any shape, names.
+        ///
+        /// See [`Tensor::embedding`](crate::Tensor::embedding).
         fn embedding try_embedding(&self, index: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(indexing::embedding(self.node(), index.node())?))
         }
 
         /// 1 at the class that each number names along a new last axis of `classes`, 0 elsewhere, as `i64`.
+        ///
+        /// See [`Tensor::one_hot`](crate::Tensor::one_hot).
         fn one_hot try_one_hot(&self, classes: usize) -> DynTensor {
             Ok(DynTensor::wrap(indexing::one_hot(self.node(), classes)?))
         }

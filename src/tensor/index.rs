@@ -222,6 +222,13 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
         }
 
         /// The elements of an axis that `index` names, in its order; negative ones count from the end.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let x = Tensor::new([[1, 2], [3, 4], [5, 6]]);
+        /// assert_eq!(x.index_select(0, &Tensor::new([2i64, 0])).data()?, [5, 6, 1, 2]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn index_select try_index_select[I: IntegerDType](&self, axis: isize, index: &Tensor<I, Dim1>) -> Tensor<T, D> {
             Ok(Tensor::wrap(indexing::index_select(self.node(), axis, index.node())?))
         }
@@ -236,11 +243,15 @@ impl DynTensor {
         }
 
         /// This tensor with the part that an index names replaced by `value`.
+        ///
+        /// See [`Tensor::slice_assign`](crate::Tensor::slice_assign).
         fn slice_assign try_slice_assign[P: IndexParts](&self, parts: P, value: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(assign(self.node(), parts.selections(), value.node())?))
         }
 
         /// The elements of an axis that `index` (rank 1) names, in its order.
+        ///
+        /// See [`Tensor::index_select`](crate::Tensor::index_select).
         fn index_select try_index_select(&self, axis: isize, index: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(indexing::index_select(self.node(), axis, index.node())?))
         }

@@ -26,6 +26,8 @@ impl<T: NumericDType, D: Dimension> Tensor<T, D> {
 impl DynTensor {
     twins! {
         /// The matrix product of the last two axes; axes before them broadcast.
+        ///
+        /// See [`Tensor::matmul`](crate::Tensor::matmul).
         fn matmul try_matmul(&self, other: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(contraction::matmul(self.node(), other.node())?))
         }

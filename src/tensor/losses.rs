@@ -56,6 +56,11 @@ macro_rules! losses {
                 }
 
                 #[doc = concat!("[`", stringify!($name), "`](Self::", stringify!($name), ") with settings.")]
+                #[doc = concat!(
+                    "\n```\n# use zither::{Reduction, Tensor};\nlet (x, target) = (Tensor::new(", $left, "), Tensor::new(", $right,
+                    "));\nlet losses = x.", stringify!($with), "(&target, ", $(stringify!($default), ", ",)? "Reduction::Mean",
+                    ");\nassert_eq!(losses.item()?, ", $gives, ");\n# Ok::<(), zither::Error>(())\n```"
+                )]
                 fn $with $try_with(&self, target: &Tensor<T, D>, $($arg: f64,)? reduction: Reduction) -> Tensor<T, DimDyn> {
                     Ok(Tensor::wrap($f(self.node(), target.node(), $($arg,)? reduction)?))
                 }
@@ -107,6 +112,14 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
         }
 
         /// [`binary_cross_entropy`](Self::binary_cross_entropy) with a weight for each loss, which broadcasts.
+        ///
+        /// ```
+        /// use zither::{Dim1, Reduction, Tensor};
+        /// let (p, target) = (Tensor::new([0.5f32, 0.5]), Tensor::new([1.0f32, 0.0]));
+        /// let losses = p.binary_cross_entropy_with::<Dim1>(&target, Some(&Tensor::new([1.0, 2.0])), Reduction::None);
+        /// assert_eq!(losses.data()?, [2f32.ln(), 2.0 * 2f32.ln()]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn binary_cross_entropy_with try_binary_cross_entropy_with[E: Dimension](
             &self,
             target: &Tensor<T, D>,
@@ -130,6 +143,15 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
 
         /// [`binary_cross_entropy_with_logits`](Self::binary_cross_entropy_with_logits) with a weight for each loss and one
         /// for each yes (`positive`), both of which broadcast.
+        ///
+        /// ```
+        /// use zither::{Dim1, Reduction, Tensor};
+        /// let (x, target) = (Tensor::new([-200.0f32]), Tensor::new([1.0f32]));
+        /// let losses =
+        ///     x.binary_cross_entropy_with_logits_with::<Dim1>(&target, None, Some(&Tensor::new([3.0])), Reduction::None);
+        /// assert_eq!(losses.data()?, [600.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn binary_cross_entropy_with_logits_with try_binary_cross_entropy_with_logits_with[E: Dimension](
             &self,
             target: &Tensor<T, D>,
@@ -155,6 +177,13 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
         }
 
         /// [`kl_div`](Self::kl_div) with settings; with `log_target` the target holds logarithms too.
+        ///
+        /// ```
+        /// use zither::{Reduction, Tensor};
+        /// let p = Tensor::new([0.25f32, 0.75]).ln();
+        /// assert_eq!(p.kl_div_with(&p, true, Reduction::Sum).item()?, 0.0);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn kl_div_with try_kl_div_with(&self, target: &Tensor<T, D>, log_target: bool, reduction: Reduction) -> Tensor<T, DimDyn> {
             Ok(Tensor::wrap(binary::kl_div(self.node(), target.node(), log_target, reduction)?))
         }
@@ -178,6 +207,14 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
         }
 
         /// [`cross_entropy`](Self::cross_entropy) with settings; without a reduction the result has the target's shape.
+        ///
+        /// ```
+        /// use zither::{CrossEntropyOptions, Reduction, Tensor};
+        /// let options = CrossEntropyOptions { reduction: Reduction::None, ignore_index: 1, ..Default::default() };
+        /// let losses = Tensor::new([[0.0f32], [0.0]]).cross_entropy_with(&Tensor::new([0i64, 1]), options);
+        /// assert_eq!(losses.data()?, [0.0, 0.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn cross_entropy_with try_cross_entropy_with[I: IntegerDType](
             &self,
             target: &Tensor<I, D::Smaller>,
@@ -219,6 +256,14 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
         }
 
         /// [`nll_loss`](Self::nll_loss) with a weight for each class, and a label that counts for nothing.
+        ///
+        /// ```
+        /// use zither::{Reduction, Tensor};
+        /// let x = Tensor::new([[-1.0f32, -2.0], [-3.0, -4.0]]);
+        /// let losses = x.nll_loss_with(&Tensor::new([0i64, 1]), Some(&Tensor::new([1.0, 10.0])), -100, Reduction::None);
+        /// assert_eq!(losses.data()?, [1.0, 40.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn nll_loss_with try_nll_loss_with[I: IntegerDType](
             &self,
             target: &Tensor<I, D::Smaller>,
@@ -242,6 +287,14 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
         }
 
         /// `1 - cos` where the target is 1, `max(0, cos - margin)` where it is -1; vectors along the last axis.
+        ///
+        /// ```
+        /// use zither::{Reduction, Tensor};
+        /// let (a, b) = (Tensor::new([[3.0f32, 4.0]]), Tensor::new([[4.0f32, -3.0]]));
+        /// let loss = a.cosine_embedding_loss(&b, &Tensor::new([1.0]), 0.0, Reduction::Mean);
+        /// assert_eq!(loss.item()?, 1.0);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn cosine_embedding_loss try_cosine_embedding_loss(
             &self,
             other: &Tensor<T, D>,
@@ -255,6 +308,14 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
 
         /// `max(0, |a - p| - |a - n| + margin)` with lengths along the last axis: this anchor should be nearer to `positive`
         /// than to `negative`.
+        ///
+        /// ```
+        /// use zither::{Reduction, Tensor};
+        /// let (a, p, n) = (Tensor::new([[0.0f32]]), Tensor::new([[3.0f32]]), Tensor::new([[1.0f32]]));
+        /// let loss = a.triplet_margin_loss(&p, &n, 1.0, Reduction::Mean).item()?;
+        /// assert!((loss - 3.0).abs() < 1e-5);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn triplet_margin_loss try_triplet_margin_loss(
             &self,
             positive: &Tensor<T, D>,

@@ -1,7 +1,7 @@
 //! Elementary functions and questions about floats, composed from the primitives.
 
 use super::operand::Beside;
-use super::tables::{example, functions, functions_of_two};
+use super::tables::{as_typed, example, functions, functions_of_two};
 use super::twins::twins;
 use super::{BroadcastWith, Dimension, DynOperand, DynTensor, Operand, Tensor};
 use crate::dtype::{FloatDType, NumericDType, TensorDType};

@@ -144,46 +144,96 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     }
 
     /// The sizes of the axes.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2, 3]]).shape(), [1, 3]);
+    /// ```
     pub fn shape(&self) -> &[usize] {
         self.node.shape()
     }
 
     /// The number of axes.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2, 3]]).rank(), 2);
+    /// ```
     pub fn rank(&self) -> usize {
         self.node.rank()
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2, 3]]).len(), 3);
+    /// ```
     pub fn len(&self) -> usize {
         self.node.len()
     }
 
     /// Whether there are no elements.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert!(Tensor::<f32, _>::zeros([2, 0]).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The type of the elements, at run time.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([1.0f32]).dtype(), zither::DType::F32);
+    /// ```
     pub fn dtype(&self) -> DType {
         T::DTYPE
     }
 
     /// How elements are found in the base they are a view of; a tensor that is not a view is dense.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let x = Tensor::new([[1, 2], [3, 4]]);
+    /// assert_eq!(x.t().view().layout().unwrap().strides(), [1, 2]);
+    /// ```
     pub fn view(&self) -> crate::shape::View {
         self.node().base_and_view().1
     }
 
     /// Shape, strides and offset in the shared storage, where that is all there is to the view (no padding, no mask).
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let x = Tensor::new([[1, 2], [3, 4]]);
+    /// assert_eq!(x.t().layout().unwrap().strides(), [1, 2]);
+    /// ```
     pub fn layout(&self) -> Option<crate::shape::Layout> {
         self.view().layout()
     }
 
     /// Whether two tensors look at the same storage.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let x = Tensor::new([[1, 2], [3, 4]]);
+    /// assert!(x.shares_storage(&x.t()));
+    /// ```
     pub fn shares_storage<U: TensorDType, E: Dimension>(&self, other: &Tensor<U, E>) -> bool {
         self.node().base_and_view().0 == other.node().base_and_view().0
     }
 
     /// A branch made on purpose: the same elements under another handle. Never copies.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let x = Tensor::new([1.0f32]).exp().fork();
+    /// let y = x.sin() + x.cos(); // one exponential
+    /// assert_eq!(y.shape(), [1]);
+    /// ```
     #[track_caller]
     pub fn fork(&self) -> Tensor<T, D> {
         Tensor::wrap(self.node().fork())
@@ -192,11 +242,21 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
 
 impl<T: TensorDType> Matrix<T> {
     /// The number of rows.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2, 3]]).rows(), 1);
+    /// ```
     pub fn rows(&self) -> usize {
         self.shape()[0]
     }
 
     /// The number of columns.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2, 3]]).cols(), 3);
+    /// ```
     pub fn cols(&self) -> usize {
         self.shape()[1]
     }

@@ -1,5 +1,6 @@
 //! What networks are made of: softmax, normalisations, linear maps, convolution and its windows.
 
+use super::tables::shaped;
 use super::twins::twins;
 use super::{Dim1, Dim2, Dim3, Dim4, Dim5, DimDyn, Dimension, DynTensor, HasAxes, MatMulWith, Tensor};
 use crate::dtype::{FloatDType, NumericDType};
@@ -47,16 +48,36 @@ pub(super) fn node<T: FloatDType, D: Dimension>(tensor: Option<&Tensor<T, D>>) -
 impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
     twins! {
         /// eˣ / Σ eˣ along an axis, without overflow.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::new([1.0f32, 1.0]).softmax(0).data()?, [0.5, 0.5]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn softmax try_softmax(&self, axis: isize) -> Tensor<T, D> {
             Ok(Tensor::wrap(norm::softmax(self.node(), axis)?))
         }
 
         /// ln softmax(x) along an axis.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let y = Tensor::new([1000.0f32, 0.0]).log_softmax(0);
+        /// assert_eq!(y.data()?, [0.0, -1000.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn log_softmax try_log_softmax(&self, axis: isize) -> Tensor<T, D> {
             Ok(Tensor::wrap(norm::log_softmax(self.node(), axis)?))
         }
 
         /// `(x - mean) / √(var + eps) · weight + bias` over the trailing axes, which are `shape`.
+        ///
+        /// ```
+        /// use zither::{Dim1, Tensor};
+        /// let y = Tensor::new([[1.0f32, 3.0]]).layer_norm::<Dim1>(&[2], None, None, 0.0);
+        /// assert_eq!(y.data()?, [-1.0, 1.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn layer_norm try_layer_norm[E: Dimension](
             &self,
             shape: &[usize],
@@ -68,11 +89,26 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
         }
 
         /// `x / √(mean(x²) + eps) · weight` over the trailing axes, which are `shape`.
+        ///
+        /// ```
+        /// use zither::{Dim1, Tensor};
+        /// let y = Tensor::new([[3.0f32, -3.0]]).rms_norm::<Dim1>(&[2], None, 0.0);
+        /// let near = |(a, b): (&f32, f32)| (a - b).abs() < 1e-6;
+        /// assert!(y.data()?.iter().zip([1.0, -1.0]).all(near));
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn rms_norm try_rms_norm[E: Dimension](&self, shape: &[usize], weight: Option<&Tensor<T, E>>, eps: f64) -> Tensor<T, D> {
             Ok(Tensor::wrap(norm::rms_norm(self.node(), shape, node(weight), eps)?))
         }
 
         /// `self · weightᵀ + bias`, with `weight` of shape `[outputs, inputs]`.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let (x, weight) = (Tensor::new([[1.0f32, 2.0]]), Tensor::new([[3.0f32, 4.0]]));
+        /// assert_eq!(x.linear(&weight, Some(&Tensor::new([0.5]))).data()?, [11.5]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn linear try_linear(&self, weight: &Tensor<T, Dim2>, bias: Option<&Tensor<T, Dim1>>) -> Tensor<T, <D as MatMulWith<Dim2>>::Output>
         [D: MatMulWith<Dim2>] {
             Ok(Tensor::wrap(contraction::linear(self.node(), weight.node(), node(bias))?))
@@ -82,11 +118,12 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
 
 /// Convolution over so many spatial axes.
 macro_rules! convolutions {
-    ($($n:literal $dim:ty, $conv:ident $try_conv:ident;)*) => {$(
+    ($($n:literal $dim:ty, $conv:ident $try_conv:ident, $large:literal $kernel:literal $small:literal;)*) => {$(
         impl<T: FloatDType> Tensor<T, $dim> {
             twins! {
                 /// Convolution of `[samples, channels, ..]` with `[outputs, channels / groups, ..]` (a correlation, as in
                 /// PyTorch), plus one bias per output.
+                #[doc = shaped!("Tensor, Window", $large, $conv("&Tensor::ones(", $kernel, "), None, Window::default()"), $small)]
                 fn $conv $try_conv(
                     &self,
                     weight: &Tensor<T, $dim>,
@@ -103,22 +140,24 @@ macro_rules! convolutions {
 }
 
 convolutions! {
-    1 Dim3, conv1d try_conv1d;
-    2 Dim4, conv2d try_conv2d;
-    3 Dim5, conv3d try_conv3d;
+    1 Dim3, conv1d try_conv1d, "[1, 3, 4]" "[5, 3, 2]" "[1, 5, 3]";
+    2 Dim4, conv2d try_conv2d, "[1, 3, 4, 4]" "[5, 3, 2, 2]" "[1, 5, 3, 3]";
+    3 Dim5, conv3d try_conv3d, "[1, 3, 4, 4, 4]" "[5, 3, 2, 2, 2]" "[1, 5, 3, 3, 3]";
 }
 
 /// Windows over the last `N` axes, and the way back.
 macro_rules! windows {
-    ($($n:literal $unfold:ident $try_unfold:ident $fold:ident $try_fold:ident;)*) => {
+    ($($n:literal $unfold:ident $try_unfold:ident $fold:ident $try_fold:ident, $whole:literal $kernel:literal $windows:literal;)*) => {
         impl<T: NumericDType, D: Dimension> Tensor<T, D> {
             twins! {$(
                 #[doc = concat!("The windows over the last ", stringify!($n), " axes: `[.., places.., kernel..]`. A view.")]
+                #[doc = shaped!("Tensor, Window", $whole, $unfold($kernel, ", Window::default()"), $windows)]
                 fn $unfold $try_unfold(&self, kernel: [usize; $n], window: Window<$n>) -> Tensor<T, DimDyn> {
                     Ok(Tensor::wrap(unfold_node(stringify!($unfold), self.node(), &kernel, &window.sliding())?))
                 }
 
                 #[doc = concat!("The adjoint of [`", stringify!($unfold), "`](Self::", stringify!($unfold), "): windows `[.., places.., kernel..]` added up where they came from, `[.., size..]`.")]
+                #[doc = shaped!("Tensor, Window", $windows, $fold($whole, ", ", $kernel, ", Window::default()"), $whole)]
                 fn $fold $try_fold(&self, size: [usize; $n], kernel: [usize; $n], window: Window<$n>) -> Tensor<T, DimDyn> {
                     let op = stringify!($fold);
                     Ok(Tensor::wrap(convolution::fold(op, self.node(), &size, &kernel, &window.sliding())?))
@@ -129,9 +168,9 @@ macro_rules! windows {
 }
 
 windows! {
-    1 unfold1d try_unfold1d fold1d try_fold1d;
-    2 unfold2d try_unfold2d fold2d try_fold2d;
-    3 unfold3d try_unfold3d fold3d try_fold3d;
+    1 unfold1d try_unfold1d fold1d try_fold1d, "[4]" "[2]" "[3, 2]";
+    2 unfold2d try_unfold2d fold2d try_fold2d, "[4, 4]" "[2, 2]" "[3, 3, 2, 2]";
+    3 unfold3d try_unfold3d fold3d try_fold3d, "[4, 4, 4]" "[2, 2, 2]" "[3, 3, 3, 2, 2, 2]";
 }
 
 #[track_caller]
@@ -146,16 +185,22 @@ fn unfold_node(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Resul
 impl DynTensor {
     twins! {
         /// eˣ / Σ eˣ along an axis, without overflow.
+        ///
+        /// See [`Tensor::softmax`](crate::Tensor::softmax).
         fn softmax try_softmax(&self, axis: isize) -> DynTensor {
             Ok(DynTensor::wrap(norm::softmax(self.node(), axis)?))
         }
 
         /// ln softmax(x) along an axis.
+        ///
+        /// See [`Tensor::log_softmax`](crate::Tensor::log_softmax).
         fn log_softmax try_log_softmax(&self, axis: isize) -> DynTensor {
             Ok(DynTensor::wrap(norm::log_softmax(self.node(), axis)?))
         }
 
         /// `(x - mean) / √(var + eps) · weight + bias` over the trailing axes, which are `shape`.
+        ///
+        /// See [`Tensor::layer_norm`](crate::Tensor::layer_norm).
         fn layer_norm try_layer_norm(
             &self,
             shape: &[usize],
@@ -168,11 +213,15 @@ impl DynTensor {
         }
 
         /// `x / √(mean(x²) + eps) · weight` over the trailing axes, which are `shape`.
+        ///
+        /// See [`Tensor::rms_norm`](crate::Tensor::rms_norm).
         fn rms_norm try_rms_norm(&self, shape: &[usize], weight: Option<&DynTensor>, eps: f64) -> DynTensor {
             Ok(DynTensor::wrap(norm::rms_norm(self.node(), shape, weight.map(DynTensor::node), eps)?))
         }
 
         /// `self · weightᵀ + bias`, with `weight` of shape `[outputs, inputs]`.
+        ///
+        /// See [`Tensor::linear`](crate::Tensor::linear).
         fn linear try_linear(&self, weight: &DynTensor, bias: Option<&DynTensor>) -> DynTensor {
             Ok(DynTensor::wrap(contraction::linear(self.node(), weight.node(), bias.map(DynTensor::node))?))
         }

@@ -62,6 +62,14 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
     twins! {
         /// `(x - mean) / √(var + eps) · weight + bias` by the statistics of this batch, `[samples, channels, ..]`: for
         /// training. The statistics come with it.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let x = Tensor::new([[1.0f32], [3.0]]);
+        /// let normed = x.batch_norm_train(None, None, 0.0);
+        /// assert_eq!((normed.output.data()?, normed.mean.data()?), (vec![-1.0, 1.0], vec![2.0]));
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn batch_norm_train try_batch_norm_train(
             &self,
             weight: Option<&Tensor<T, Dim1>>,
@@ -163,6 +171,15 @@ impl<T: FloatDType, D: HasAxes> Tensor<T, D> {
 
         /// [`scaled_dot_product_attention`](Self::scaled_dot_product_attention) with a mask that stretches to `[.., l, s]`: of
         /// `bool`, where true is seen, or of a float dtype, which is added.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let (q, k, v) = (Tensor::new([[1.0f32]]), Tensor::new([[1.0f32], [1.0]]), Tensor::new([[5.0f32], [7.0]]));
+        /// let second = Tensor::new([[false, true]]);
+        /// let y = q.scaled_dot_product_attention_masked(&k, &v, &second, Default::default());
+        /// assert_eq!(y.data()?, [7.0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn scaled_dot_product_attention_masked try_scaled_dot_product_attention_masked[U: TensorDType, E: Dimension](
             &self,
             keys: &Tensor<T, D>,
@@ -206,6 +223,12 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
         }
 
         /// The p-norm of all elements.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// assert_eq!(Tensor::new([[3.0f32, -4.0]]).norm_all(2.0).item()?, 5.0);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn norm_all try_norm_all(&self, p: f64) -> Tensor<T, Dim0> {
             Ok(Tensor::wrap(length::norm("norm", self.node(), p, None, false)?))
         }
@@ -225,6 +248,13 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
         }
 
         /// [`dropout`](Self::dropout) of whole channels: the last `axes` axes share their fate.
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let y = Tensor::<f32, _>::ones([8, 3]).feature_dropout(0.5, 1).to_vec2()?;
+        /// assert!(y.iter().all(|row| *row == [0.0; 3] || *row == [2.0; 3]));
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn feature_dropout try_feature_dropout(&self, p: f64, axes: usize) -> Tensor<T, D> {
             Ok(Tensor::wrap(positions::dropout("feature_dropout", self.node(), p, axes)?))
         }
@@ -263,6 +293,8 @@ impl DynTensor {
         }
 
         /// Each group of channels of each sample normalised by itself.
+        ///
+        /// See [`Tensor::group_norm`](crate::Tensor::group_norm).
         fn group_norm try_group_norm(
             &self,
             groups: usize,
@@ -275,6 +307,8 @@ impl DynTensor {
         }
 
         /// Each channel of each sample normalised by itself.
+        ///
+        /// See [`Tensor::instance_norm`](crate::Tensor::instance_norm).
         fn instance_norm try_instance_norm(&self, weight: Option<&DynTensor>, bias: Option<&DynTensor>, eps: f64) -> DynTensor {
             let (weight, bias) = (weight.map(DynTensor::node), bias.map(DynTensor::node));
             Ok(DynTensor::wrap(batch_norm::instance_norm(self.node(), weight, bias, eps)?))

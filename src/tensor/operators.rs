@@ -28,7 +28,7 @@ fn apply_number(primitive: &'static Primitive, left: Node, right: Literal) -> No
 
 /// One operator between tensors (owned or borrowed) and between a tensor and a number on its right.
 macro_rules! operator {
-    ($($trait:ident $method:ident $try_method:ident $bound:ident $doc:literal $primitive:expr;)*) => {$(
+    ($($trait:ident $method:ident $try_method:ident $bound:ident $doc:literal $gives:literal $primitive:expr;)*) => {$(
         operator!(@pair $trait $method $bound ($primitive) [Tensor<T, D>] into_node [Tensor<T, E>] into_node);
         operator!(@pair $trait $method $bound ($primitive) [Tensor<T, D>] into_node [&Tensor<T, E>] to_node);
         operator!(@pair $trait $method $bound ($primitive) [&Tensor<T, D>] to_node [Tensor<T, E>] into_node);
@@ -38,6 +38,10 @@ macro_rules! operator {
 
         impl<T: $bound, D: Dimension> Tensor<T, D> {
             #[doc = concat!($doc, " with an error in place of a panic.")]
+            #[doc = concat!(
+                "\n```\n# use zither::Tensor;\nlet (a, b) = (Tensor::new([6, 3]), Tensor::new([2, 1]));\nassert_eq!(a.",
+                stringify!($try_method), "(&b)?.data()?, ", $gives, ");\n# Ok::<(), zither::Error>(())\n```"
+            )]
             #[track_caller]
             pub fn $try_method<E: Dimension>(&self, other: &Tensor<T, E>) -> Result<Tensor<T, <D as BroadcastWith<E>>::Output>>
             where
@@ -71,16 +75,16 @@ macro_rules! operator {
 }
 
 operator! {
-    Add add try_add NumericDType "`a + b`," |_| &ops::ADD;
-    Sub sub try_sub NumericDType "`a - b`," |_| &ops::SUB;
-    Mul mul try_mul NumericDType "`a * b`," |_| &ops::MUL;
-    Div div try_div NumericDType "`a / b` (integers towards zero)," division;
-    Rem rem try_rem IntegerDType "`a % b` (the remainder has the sign of `a`)," |_| &ops::REM;
-    BitAnd bitand try_bitand BitDType "`a & b`," |_| &ops::BITAND;
-    BitOr bitor try_bitor BitDType "`a | b`," |_| &ops::BITOR;
-    BitXor bitxor try_bitxor BitDType "`a ^ b`," |_| &ops::BITXOR;
-    Shl shl try_shl IntegerDType "`a << b`," |_| &ops::SHL;
-    Shr shr try_shr IntegerDType "`a >> b`," |_| &ops::SHR;
+    Add add try_add NumericDType "`a + b`," "[8, 4]" |_| &ops::ADD;
+    Sub sub try_sub NumericDType "`a - b`," "[4, 2]" |_| &ops::SUB;
+    Mul mul try_mul NumericDType "`a * b`," "[12, 3]" |_| &ops::MUL;
+    Div div try_div NumericDType "`a / b` (integers towards zero)," "[3, 3]" division;
+    Rem rem try_rem IntegerDType "`a % b` (the remainder has the sign of `a`)," "[0, 0]" |_| &ops::REM;
+    BitAnd bitand try_bitand BitDType "`a & b`," "[2, 1]" |_| &ops::BITAND;
+    BitOr bitor try_bitor BitDType "`a | b`," "[6, 3]" |_| &ops::BITOR;
+    BitXor bitxor try_bitxor BitDType "`a ^ b`," "[4, 2]" |_| &ops::BITXOR;
+    Shl shl try_shl IntegerDType "`a << b`," "[24, 6]" |_| &ops::SHL;
+    Shr shr try_shr IntegerDType "`a >> b`," "[1, 1]" |_| &ops::SHR;
 }
 
 /// A number on the left of a tensor.

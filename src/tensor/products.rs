@@ -94,6 +94,8 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
 impl DynTensor {
     twins! {
         /// The sum of products along the last axis of both, for all axes before.
+        ///
+        /// See [`Tensor::inner`](crate::Tensor::inner).
         fn inner try_inner(&self, other: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(product::inner(self.node(), other.node())?))
         }
@@ -104,16 +106,22 @@ impl DynTensor {
         }
 
         /// Kronecker's product.
+        ///
+        /// See [`Tensor::kron`](crate::Tensor::kron).
         fn kron try_kron(&self, other: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(product::kron(self.node(), other.node())?))
         }
 
         /// The sum of products along one axis; the others broadcast.
+        ///
+        /// See [`Tensor::vecdot`](crate::Tensor::vecdot).
         fn vecdot try_vecdot(&self, other: &DynTensor, axis: isize) -> DynTensor {
             Ok(DynTensor::wrap(product::vecdot(self.node(), other.node(), axis)?))
         }
 
         /// `a[i] · b[j]` for all `i` and `j`.
+        ///
+        /// See [`Tensor::outer`](crate::Tensor::outer).
         fn outer try_outer(&self, other: &DynTensor) -> DynTensor {
             Ok(DynTensor::wrap(product::outer(self.node(), other.node())?))
         }

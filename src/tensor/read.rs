@@ -8,6 +8,14 @@ use crate::reference;
 use crate::runtime::{self, Explanation};
 
 /// Executes several tensors as one request, so that what they share is computed once.
+///
+/// ```
+/// # use zither::Tensor;
+/// let x = Tensor::new([1.0f32]).exp();
+/// let (a, b) = ((&x + 1.0).to_dynamic(), (&x * 2.0).to_dynamic());
+/// zither::realize_all(&[&a, &b])?; // one exponential
+/// # Ok::<(), zither::Error>(())
+/// ```
 pub fn realize_all(tensors: &[&DynTensor]) -> Result<()> {
     let nodes: Vec<Node> = tensors.iter().map(|tensor| tensor.node().clone()).collect();
     runtime::execute(&nodes)
@@ -67,6 +75,13 @@ fn check_input(node: &Node, name: &str, value: &DynTensor) -> Result<()> {
 
 impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     /// Executes what the tensor needs, so that its numbers are there. Gives the tensor back.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let x = (Tensor::new([1.0f32]) * 2.0).realize()?;
+    /// assert!(x.is_realized());
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn realize(&self) -> Result<Tensor<T, D>> {
         runtime::execute(std::slice::from_ref(self.node()))?;
@@ -90,29 +105,58 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     }
 
     /// Whether the numbers are there already.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert!(!(Tensor::new([1.0f32]) * 2.0).is_realized());
+    /// ```
     pub fn is_realized(&self) -> bool {
         self.node().is_realized()
     }
 
     /// The elements in row-major order.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!((Tensor::new([[1, 2], [3, 4]]) * 2).data()?, [2, 4, 6, 8]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn data(&self) -> Result<Vec<T>> {
         elements(self.node())
     }
 
     /// The one element of a tensor that has one.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([1, 2, 3]).sum_all().item()?, 6);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn item(&self) -> Result<T> {
         single(self.node())
     }
 
     /// The one element of a tensor that has one: another name for [`item`](Self::item).
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([1, 2, 3]).sum_all().to_scalar()?, 6);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_scalar(&self) -> Result<T> {
         self.item()
     }
 
     /// The elements one after the other, in row-major order.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([1, 2, 3]).iter()?.max(), Some(3));
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn iter(&self) -> Result<std::vec::IntoIter<T>> {
         Ok(self.data()?.into_iter())
@@ -147,6 +191,12 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     }
 
     /// The graph behind the tensor as text, one line a node. Nothing is executed.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// let text = (Tensor::new([1.0f32]) * 2.0).graph();
+    /// assert!(text.contains("mul"));
+    /// ```
     pub fn graph(&self) -> String {
         graph::listing(std::slice::from_ref(self.node()))
     }
@@ -165,6 +215,12 @@ fn rows<T: Clone>(op: &str, flat: Vec<T>, count: &[usize], len: usize) -> Result
 
 impl<T: TensorDType> Tensor<T, Dim1> {
     /// The elements.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([1, 2]).to_vec1()?, [1, 2]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_vec1(&self) -> Result<Vec<T>> {
         self.data()
@@ -173,6 +229,12 @@ impl<T: TensorDType> Tensor<T, Dim1> {
 
 impl<T: TensorDType> Tensor<T, Dim2> {
     /// The elements, row by row.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([[1, 2], [3, 4]]).to_vec2()?, [[1, 2], [3, 4]]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_vec2(&self) -> Result<Vec<Vec<T>>> {
         let [a, b] = [self.shape()[0], self.shape()[1]];
@@ -182,6 +244,12 @@ impl<T: TensorDType> Tensor<T, Dim2> {
 
 impl<T: TensorDType> Tensor<T, Dim3> {
     /// The elements, matrix by matrix.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([[[1], [2]]]).to_vec3()?, [[[1], [2]]]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_vec3(&self) -> Result<Vec<Vec<Vec<T>>>> {
         let [a, b, c] = [self.shape()[0], self.shape()[1], self.shape()[2]];
@@ -191,6 +259,12 @@ impl<T: TensorDType> Tensor<T, Dim3> {
 
 impl<T: TensorDType> Tensor<T, Dim4> {
     /// The elements, nested as the axes are.
+    ///
+    /// ```
+    /// # use zither::Tensor;
+    /// assert_eq!(Tensor::new([[[[1], [2]]]]).to_vec4()?, [[[[1], [2]]]]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_vec4(&self) -> Result<Vec<Vec<Vec<Vec<T>>>>> {
         let [a, b, c, d] = [self.shape()[0], self.shape()[1], self.shape()[2], self.shape()[3]];
@@ -201,6 +275,8 @@ impl<T: TensorDType> Tensor<T, Dim4> {
 
 impl DynTensor {
     /// Executes what the tensor needs, so that its numbers are there. Gives the tensor back.
+    ///
+    /// See [`Tensor::realize`](crate::Tensor::realize).
     #[track_caller]
     pub fn realize(&self) -> Result<DynTensor> {
         runtime::execute(std::slice::from_ref(self.node()))?;
@@ -208,12 +284,22 @@ impl DynTensor {
     }
 
     /// The tensor with its inputs given by name, executed.
+    ///
+    /// See [`Tensor::realize_with`](crate::Tensor::realize_with).
     #[track_caller]
     pub fn realize_with(&self, inputs: &[(&str, &DynTensor)]) -> Result<DynTensor> {
         DynTensor::wrap(with_inputs(self.node(), inputs)?).realize()
     }
 
     /// The elements in row-major order. The dtype must be `T`'s.
+    ///
+    /// ```
+    /// # use zither::DynTensor;
+    /// let x = DynTensor::from_data(vec![1.0f32, 2.0], &[2]);
+    /// assert_eq!((&x * 2.0).data::<f32>()?, [2.0, 4.0]);
+    /// assert!(x.data::<i32>().is_err());
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn data<T: TensorDType>(&self) -> Result<Vec<T>> {
         if self.dtype() != T::DTYPE {
@@ -224,6 +310,13 @@ impl DynTensor {
     }
 
     /// The elements with their dtype, in row-major order.
+    ///
+    /// ```
+    /// use zither::{DynTensor, Literal};
+    /// let x = DynTensor::from_data(vec![1i8, 2], &[2]);
+    /// assert_eq!(x.literals()?, [Literal::I8(1), Literal::I8(2)]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn literals(&self) -> Result<Vec<Literal>> {
         let buffer = runtime::read(self.node())?;
@@ -231,6 +324,12 @@ impl DynTensor {
     }
 
     /// The one element of a tensor that has one, with its dtype.
+    ///
+    /// ```
+    /// use zither::{DynTensor, Literal};
+    /// assert_eq!(DynTensor::from_data(vec![7u8], &[1]).item()?, Literal::U8(7));
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn item(&self) -> Result<Literal> {
         crate::dtype::with_dtype!(self.dtype(), T => single::<T>(self.node()).map(TensorDType::literal))
@@ -238,11 +337,20 @@ impl DynTensor {
 
     /// The elements by the reference evaluator: one at a time, by each op's definition. Slow, and the judge of every
     /// fast path: when [`literals`](Self::literals) disagrees by more than rounding, this is right.
+    ///
+    /// ```
+    /// # use zither::DynTensor;
+    /// let x = DynTensor::from_data(vec![1.0f32, 2.0], &[2]);
+    /// assert_eq!((&x * 2.0).reference()?, (&x * 2.0).literals()?);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     pub fn reference(&self) -> Result<Vec<Literal>> {
         reference::evaluate(self.node())
     }
 
     /// The loop programs that reading this tensor would run, as text. Nothing is executed.
+    ///
+    /// See [`Tensor::lowered`](crate::Tensor::lowered).
     #[track_caller]
     pub fn lowered(&self) -> Result<String> {
         Ok(runtime::lowered(self.node()))
@@ -263,6 +371,8 @@ impl DynTensor {
     }
 
     /// The graph behind the tensor as text, one line a node. Nothing is executed.
+    ///
+    /// See [`Tensor::graph`](crate::Tensor::graph).
     pub fn graph(&self) -> String {
         graph::listing(std::slice::from_ref(self.node()))
     }

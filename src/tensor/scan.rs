@@ -90,33 +90,45 @@ impl<T: FloatDType, D: Dimension> Tensor<T, D> {
 impl DynTensor {
     twins! {
         /// The sum of each element and all before it along an axis.
+        ///
+        /// See [`Tensor::cumsum`](crate::Tensor::cumsum).
         fn cumsum try_cumsum(&self, axis: isize) -> DynTensor {
             Ok(DynTensor::wrap(scan::cumsum(self.node(), axis)?))
         }
 
         /// The product of each element and all before it along an axis.
+        ///
+        /// See [`Tensor::cumprod`](crate::Tensor::cumprod).
         fn cumprod try_cumprod(&self, axis: isize) -> DynTensor {
             Ok(DynTensor::wrap(scan::cumprod(self.node(), axis)?))
         }
 
         /// The largest of each element and all before it along an axis, and the last place where it was met.
+        ///
+        /// See [`Tensor::cummax`](crate::Tensor::cummax).
         fn cummax try_cummax(&self, axis: isize) -> (DynTensor, DynTensor) {
             let (values, places) = scan::cummax(self.node(), axis)?;
             Ok((DynTensor::wrap(values), DynTensor::wrap(places)))
         }
 
         /// The smallest of each element and all before it along an axis, and the last place where it was met.
+        ///
+        /// See [`Tensor::cummin`](crate::Tensor::cummin).
         fn cummin try_cummin(&self, axis: isize) -> (DynTensor, DynTensor) {
             let (values, places) = scan::cummin(self.node(), axis)?;
             Ok((DynTensor::wrap(values), DynTensor::wrap(places)))
         }
 
         /// `h = factor · h + x` along an axis, beginning with `h = 0`.
+        ///
+        /// See [`Tensor::linear_scan`](crate::Tensor::linear_scan).
         fn linear_scan try_linear_scan(&self, factor: &DynTensor, axis: isize) -> DynTensor {
             Ok(DynTensor::wrap(scan::linear_scan(factor.node(), self.node(), axis)?))
         }
 
         /// ln Σ eˣ of each element and all before it along an axis, without overflow.
+        ///
+        /// See [`Tensor::logcumsumexp`](crate::Tensor::logcumsumexp).
         fn logcumsumexp try_logcumsumexp(&self, axis: isize) -> DynTensor {
             Ok(DynTensor::wrap(scan::logcumsumexp(self.node(), axis)?))
         }

@@ -183,6 +183,13 @@ impl<T: TensorDType> Tensor<T, Dim1> {
         }
 
         /// [`meshgrid`](Self::meshgrid) with the first two axes exchanged, as NumPy does it ("xy").
+        ///
+        /// ```
+        /// # use zither::Tensor;
+        /// let grids = Tensor::meshgrid_xy(&[&Tensor::new([1, 2]), &Tensor::new([3, 4, 5])]);
+        /// assert_eq!((grids[0].shape(), grids[0].data()?), (&[3, 2][..], vec![1, 2, 1, 2, 1, 2]));
+        /// # Ok::<(), zither::Error>(())
+        /// ```
         fn meshgrid_xy try_meshgrid_xy(vectors: &[&Tensor<T, Dim1>]) -> Vec<Tensor<T, DimDyn>> {
             let nodes: Vec<&Node> = vectors.iter().map(|vector| vector.node()).collect();
             Ok(wrapped(join::meshgrid(&nodes, true)?))
@@ -241,6 +248,8 @@ impl DynTensor {
         }
 
         /// The slices along an axis, without that axis.
+        ///
+        /// See [`Tensor::unbind`](crate::Tensor::unbind).
         fn unbind try_unbind(&self, axis: isize) -> Vec<DynTensor> {
             Ok(dynamic(join::unbind(self.node(), axis)?))
         }
@@ -251,11 +260,15 @@ impl DynTensor {
         }
 
         /// As [`repeat`](Self::repeat), where fewer numbers than axes are for the last axes.
+        ///
+        /// See [`Tensor::tile`](crate::Tensor::tile).
         fn tile try_tile(&self, repeats: &[usize]) -> DynTensor {
             Ok(DynTensor::wrap(tile::tile(self.node(), repeats)?))
         }
 
         /// Each element of an axis `count` times in a row.
+        ///
+        /// See [`Tensor::repeat_interleave`](crate::Tensor::repeat_interleave).
         fn repeat_interleave try_repeat_interleave(&self, count: usize, axis: isize) -> DynTensor {
             Ok(DynTensor::wrap(tile::repeat_interleave(self.node(), count, axis)?))
         }
@@ -266,6 +279,8 @@ impl DynTensor {
         }
 
         /// Turned by so many quarters from the first axis towards the second.
+        ///
+        /// See [`Tensor::rot90`](crate::Tensor::rot90).
         fn rot90 try_rot90(&self, times: isize, axes: [isize; 2]) -> DynTensor {
             Ok(DynTensor::wrap(tile::rot90(self.node(), times, axes)?))
         }
@@ -276,26 +291,36 @@ impl DynTensor {
         }
 
         /// Two axes exchanged.
+        ///
+        /// See [`Tensor::swapaxes`](crate::Tensor::swapaxes).
         fn swapaxes try_swapaxes(&self, a: isize, b: isize) -> DynTensor {
             Ok(DynTensor::wrap(movement::transpose(self.node(), a, b)?))
         }
 
         /// Diagonal `k` of two axes, as a new last axis.
+        ///
+        /// See [`Tensor::diagonal`](crate::Tensor::diagonal).
         fn diagonal try_diagonal(&self, k: isize, first: isize, second: isize) -> DynTensor {
             Ok(DynTensor::wrap(diagonal::diagonal(self.node(), k, first, second)?))
         }
 
         /// A vector on diagonal `k` of a matrix of zeros, or diagonal `k` of a matrix.
+        ///
+        /// See [`Tensor::diag`](crate::Tensor::diag).
         fn diag try_diag(&self, k: isize) -> DynTensor {
             Ok(DynTensor::wrap(diagonal::diag(self.node(), k)?))
         }
 
         /// The last axis on diagonal `k` of new matrices of zeros.
+        ///
+        /// See [`Tensor::diag_embed`](crate::Tensor::diag_embed).
         fn diag_embed try_diag_embed(&self, k: isize) -> DynTensor {
             Ok(DynTensor::wrap(diagonal::diag_embed(self.node(), k)?))
         }
 
         /// The sum of the main diagonal of the last two axes.
+        ///
+        /// See [`Tensor::trace`](crate::Tensor::trace).
         fn trace try_trace(&self) -> DynTensor {
             Ok(DynTensor::wrap(diagonal::trace(self.node())?))
         }

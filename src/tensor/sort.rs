@@ -91,31 +91,43 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
 impl DynTensor {
     twins! {
         /// The elements of an axis in order, and the positions they had.
+        ///
+        /// See [`Tensor::sort`](crate::Tensor::sort).
         fn sort try_sort(&self, axis: isize, descending: bool) -> (DynTensor, DynTensor) {
             Ok(dynamic(sort::sort(self.node(), axis, descending)?))
         }
 
         /// The positions that bring an axis in order.
+        ///
+        /// See [`Tensor::argsort`](crate::Tensor::argsort).
         fn argsort try_argsort(&self, axis: isize, descending: bool) -> DynTensor {
             Ok(DynTensor::wrap(sort::argsort(self.node(), axis, descending)?))
         }
 
         /// The `k` largest elements of an axis (or the smallest), the best first, and their positions.
+        ///
+        /// See [`Tensor::topk`](crate::Tensor::topk).
         fn topk try_topk(&self, k: usize, axis: isize, largest: bool) -> (DynTensor, DynTensor) {
             Ok(dynamic(sort::topk(self.node(), k, axis, largest)?))
         }
 
         /// The `k`-th smallest element of an axis, counted from 1, and its position; the axis stays as 1.
+        ///
+        /// See [`Tensor::kthvalue`](crate::Tensor::kthvalue).
         fn kthvalue try_kthvalue(&self, k: usize, axis: isize) -> (DynTensor, DynTensor) {
             Ok(dynamic(sort::kthvalue("kthvalue", self.node(), k, axis)?))
         }
 
         /// The element in the middle of an axis, and its position; the axis stays as 1.
+        ///
+        /// See [`Tensor::median`](crate::Tensor::median).
         fn median try_median(&self, axis: isize) -> (DynTensor, DynTensor) {
             Ok(dynamic(sort::median(self.node(), axis)?))
         }
 
         /// For each of `values` how many elements of this tensor's last axis, which is in order, come before it.
+        ///
+        /// See [`Tensor::searchsorted`](crate::Tensor::searchsorted).
         fn searchsorted try_searchsorted(&self, values: &DynTensor, right: bool) -> DynTensor {
             Ok(DynTensor::wrap(sort::searchsorted(self.node(), values.node(), right)?))
         }

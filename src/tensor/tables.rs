@@ -13,6 +13,49 @@ macro_rules! example {
     };
 }
 
+/// An example that runs: a method of a tensor of these numbers, and the numbers it gives.
+macro_rules! applied {
+    ($numbers:literal, $name:ident($arguments:literal), $gives:literal) => {
+        concat!(
+            "\n```\n# use zither::Tensor;\nlet x = Tensor::new(",
+            $numbers,
+            ");\nassert_eq!(x.",
+            stringify!($name),
+            "(",
+            $arguments,
+            ").data()?, ",
+            $gives,
+            ");\n# Ok::<(), zither::Error>(())\n```"
+        )
+    };
+}
+
+/// An example that runs: a method of a tensor of ones of a shape, and the shape of what it gives.
+macro_rules! shaped {
+    ($uses:literal, $shape:literal, $name:ident($($arguments:expr),*), $gives:literal) => {
+        concat!(
+            "\n```\nuse zither::{",
+            $uses,
+            "};\nlet x = Tensor::<f32, _>::ones(",
+            $shape,
+            ");\nassert_eq!(x.",
+            stringify!($name),
+            "(",
+            $($arguments,)*
+            ").shape(), ",
+            $gives,
+            ");\n```"
+        )
+    };
+}
+
+/// What a dynamic tensor's method says: the typed one has the example.
+macro_rules! as_typed {
+    ($doc:expr, $name:ident) => {
+        concat!($doc, "\n\nSee [`Tensor::", stringify!($name), "`](crate::Tensor::", stringify!($name), ").")
+    };
+}
+
 /// Functions of one tensor and some numbers. The first block of rows cannot fail on a typed tensor; those marked `try` can.
 ///
 /// A row: name and `try_` twin, arguments, dtype of the result, what it does, an example and its numbers, the function.
@@ -32,7 +75,7 @@ macro_rules! functions {
 
         impl DynTensor {
             twins! {$(
-                #[doc = concat!($doc, "\n\nSee [`Tensor::", stringify!($name), "`](crate::Tensor::", stringify!($name), ").")]
+                #[doc = as_typed!($doc, $name)]
                 fn $name $try_name(&self $(, $arg: $ty)*) -> DynTensor {
                     Ok(DynTensor::wrap($f(self.node() $(, $arg)*)?))
                 }
@@ -70,7 +113,7 @@ macro_rules! functions_of_two {
 
         impl DynTensor {
             twins! {$(
-                #[doc = concat!($doc, "\n\nSee [`Tensor::", stringify!($name), "`](crate::Tensor::", stringify!($name), ").")]
+                #[doc = as_typed!($doc, $name)]
                 fn $name $try_name[O: DynOperand](&self, other: O) -> DynTensor {
                     let other = other.operand(stringify!($name), &Beside(self.node()))?;
                     Ok(DynTensor::wrap($f(self.node(), &other.0)?))
@@ -80,4 +123,4 @@ macro_rules! functions_of_two {
     )*};
 }
 
-pub(super) use {example, functions, functions_of_two};
+pub(super) use {applied, as_typed, example, functions, functions_of_two, shaped};

@@ -27,17 +27,37 @@ pub struct Var<T: FloatDType, D: Dimension> {
 
 impl<T: FloatDType, D: Dimension> Var<T, D> {
     /// A variable that starts as `tensor`.
+    ///
+    /// ```
+    /// use zither::{Tensor, Var};
+    /// let x = Var::new(Tensor::new([3.0f32]));
+    /// assert!(x.get().requires_grad());
+    /// ```
     #[track_caller]
     pub fn new(tensor: Tensor<T, D>) -> Var<T, D> {
         Var { current: RwLock::new(tensor.detach().set_requires_grad(true)) }
     }
 
     /// The tensor it holds now, which requires a gradient.
+    ///
+    /// ```
+    /// use zither::{Tensor, Var};
+    /// assert_eq!(Var::new(Tensor::new([3.0f32])).get().data()?, [3.0]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     pub fn get(&self) -> Tensor<T, D> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Holds the numbers of `tensor` from now on; its history is left behind. The shape must stay.
+    ///
+    /// ```
+    /// use zither::{Tensor, Var};
+    /// let x = Var::new(Tensor::new([3.0f32]));
+    /// x.set(&(x.get() * 2.0));
+    /// assert_eq!(x.get().data()?, [6.0]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     #[track_caller]
     pub fn set(&self, tensor: &Tensor<T, D>) {
         self.try_set(tensor).or_raise();
@@ -58,6 +78,14 @@ impl<T: FloatDType, D: Dimension> Var<T, D> {
     }
 
     /// The gradient that `backward` has left with the current tensor, if any.
+    ///
+    /// ```
+    /// use zither::{Tensor, Var};
+    /// let x = Var::new(Tensor::new([3.0f32]));
+    /// x.get().square().backward();
+    /// assert_eq!(x.grad().unwrap().data()?, [6.0]);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
     pub fn grad(&self) -> Option<Tensor<T, D>> {
         self.get().grad()
     }

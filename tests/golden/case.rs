@@ -162,9 +162,7 @@ pub(crate) fn run(case: &Case, tensors: &Tensors) -> Result<(), String> {
         });
     }
     loss.expect("a case with gradients has a cotangent").try_backward().map_err(|error| error.to_string())?;
-    // What is left of sums near 0.9 is asked for to a third of a unit in their last place: how that is rounded is luck.
-    let absolute = if case.id == "program/f32/0017" { 6e-8 } else { case.gradient_absolute };
-    let backward = Tolerance { relative: case.relative, absolute, exact: false };
+    let backward = Tolerance { relative: case.relative, absolute: case.gradient_absolute, exact: false };
     for (name, gradient) in &case.gradients {
         let base = case.inputs.iter().position(|input| input.name == *name).expect("a gradient of an input");
         let expected = find(gradient);

@@ -1,11 +1,13 @@
 //! Rows l: layers and losses that are composed: pools, batch norm, cross entropy, an equation.
 
 use crate::bench::{Bench, Outcome, Unit};
-use crate::check::Near;
+use crate::check::{Near, near};
 use crate::data::{Index, Input};
+use crate::measure::OP;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use zither::{CrossEntropyOptions, Dim2, Pool, Reduction, Tensor, einsum, grad};
+use std::time::Instant;
+use zither::{CrossEntropyOptions, Dim1, Dim2, Dim4, Pool, Reduction, Tensor, einsum, grad, realize_all};
 
 pub fn run(bench: &Bench) -> Outcome {
     pool(bench)?;
@@ -54,7 +56,7 @@ fn pool(bench: &Bench) -> Outcome {
     )
 }
 
-/// Forward and backward of a batch norm in training: the gradient of the images.
+/// Forward and backward of a batch norm in training: the output, and the gradients of the images, weights and biases.
 fn batch_norm(bench: &Bench) -> Outcome {
     const SHAPE: [usize; 4] = [32, 64, 56, 56];
     const EPS: f64 = 1e-5;
@@ -78,22 +80,34 @@ fn batch_norm(bench: &Bench) -> Outcome {
             [mean, deviation, level, along]
         })
     };
-    bench.row(
-        name,
-        Unit::Milliseconds,
-        SHAPE,
-        || {
-            let y = x.tensor.batch_norm_train(Some(&weight.tensor), Some(&bias.tensor), EPS).output;
-            grad(&(y * &seed.tensor).sum_all(), &[&x.tensor]).expect("a gradient").remove(0)
-        },
-        |at| {
-            let [mean, deviation, level, along] = facts(at[1]);
-            let normal = (x.at(at) - mean) / deviation;
-            let scale = weight.at([at[1]]) / deviation;
-            let slope = (seed.at(at) - level - normal * along) * scale;
-            Near::new(slope, (seed.at(at).abs() + level.abs() + (normal * along).abs()) * scale.abs())
-        },
-    )
+    let inputs = [x.tensor.clone().into_dyn(), weight.tensor.clone().into_dyn(), bias.tensor.clone().into_dyn()];
+    let all = || -> zither::Result<Vec<Tensor>> {
+        let y = x.tensor.batch_norm_train(Some(&weight.tensor), Some(&bias.tensor), EPS).output;
+        let mut all = grad(&(&y * &seed.tensor).sum_all(), &[&inputs[0], &inputs[1], &inputs[2]])?;
+        all.push(y.into_dyn());
+        let wanted: Vec<_> = all.iter().map(Tensor::to_dynamic).collect();
+        realize_all(&wanted.iter().collect::<Vec<_>>())?;
+        Ok(all)
+    };
+    let begun = Instant::now();
+    let made = all()?;
+    let first = begun.elapsed().as_secs_f64();
+    let normal = |at: Index<4>| (x.at(at) - facts(at[1])[0]) / facts(at[1])[1];
+    near(name, &made[0].to_dim::<Dim4>(), SHAPE, |at| {
+        let [_, deviation, level, along] = facts(at[1]);
+        let scale = weight.at([at[1]]) / deviation;
+        let slope = (seed.at(at) - level - normal(at) * along) * scale;
+        Near::new(slope, (seed.at(at).abs() + level.abs() + (normal(at) * along).abs()) * scale.abs())
+    })?;
+    // Sums of many numbers near 1, which nearly cancel.
+    near(name, &made[1].to_dim::<Dim1>(), [64], |[c]| Near::new(facts(c)[3] * count, count / 8.0))?;
+    near(name, &made[2].to_dim::<Dim1>(), [64], |[c]| Near::new(facts(c)[2] * count, count / 8.0))?;
+    near(name, &made[3].to_dim::<Dim4>(), SHAPE, |at| {
+        let scaled = normal(at) * weight.at([at[1]]);
+        Near::new(scaled + bias.at([at[1]]), scaled.abs() + bias.at([at[1]]).abs() + 1.0)
+    })?;
+    drop(made);
+    bench.time(OP, name, Unit::Milliseconds, first, || all().map(drop))
 }
 
 /// Queries and keys: `"bhid,bhjd->bhij"`.

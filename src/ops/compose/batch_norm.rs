@@ -78,21 +78,53 @@ pub(crate) fn train(x: &Node, weight: Option<&Node>, bias: Option<&Node>, eps: f
     let apart = centred();
     let squares = sum(&(&apart * &apart))?;
     let scale = 1.0 / &(&(&squares / count) + eps).sqrt();
-    // Through the mean and the variance nothing new flows: g - mean(g) - y mean(g y), scaled.
-    let over = axes.clone();
-    let normal = (&centred() * &scale).with_shortcut_beside(op, &[&wide], &[&mean, &scale], move |g, x, _| {
-        let [wide, mean, scale] = x else { unreachable!("one input and two beside it") };
-        let normal = &(wide - mean) * scale;
-        let average = |x: &Node| -> Result<Node> { Ok(&x.reduce(op, ReduceKind::Sum, &over, true)? / count) };
-        let (level, along) = (average(g)?, average(&(g * &normal))?);
-        Ok(vec![&(&(g - &level) - &(&normal * &along)) * scale])
-    });
     let channels = [x.shape()[1]];
+    let output = scale_and_shift((&centred() * &scale).cast(x.dtype())?, weight, bias)?;
+    let inputs: SmallVec<[&Node; 3]> = [Some(x), weight, bias].into_iter().flatten().collect();
+    let slopes = Slopes { weight: weight.is_some(), bias: bias.is_some(), axes: axes.clone(), count };
     Ok(Normed {
-        output: scale_and_shift(normal.cast(x.dtype())?, weight, bias)?,
+        output: output.with_shortcut_beside(op, &inputs, &[&mean, &scale], move |g, x, _| slopes.of(g, x)),
         mean: mean.reshaped(&channels).cast(x.dtype())?,
         var: (&squares / (count - 1.0)).reshaped(&channels).cast(x.dtype())?,
     })
+}
+
+/// The derivative of [`train`], whole: the sums that the weight and the bias get are those that the batch needs too.
+struct Slopes {
+    weight: bool,
+    bias: bool,
+    /// All but the channels'.
+    axes: SmallVec<[isize; 6]>,
+    count: f64,
+}
+
+impl Slopes {
+    /// From the gradient, the inputs, the mean and the scale to the gradients of the inputs.
+    #[track_caller]
+    fn of(&self, g: &Node, known: &[Node]) -> Result<Vec<Node>> {
+        let op = "batch_norm_train";
+        let (x, mean, scale) = (&known[0], &known[known.len() - 2], &known[known.len() - 1]);
+        let (wide, g) = (reduction::wide(x)?, reduction::wide(g)?);
+        // Made anew for each use, so that it is never stored.
+        let normal = || &(&wide - mean) * scale;
+        let sum = |x: &Node| x.reduce(op, ReduceKind::Sum, &self.axes, true);
+        let (level, along_normal) = (sum(&g)?, sum(&(&g * &normal()))?);
+        let scale = match self.weight {
+            true => scale * &along(&reduction::wide(&known[1])?, x.rank()),
+            false => scale.clone(),
+        };
+        // Through the mean and the variance nothing new flows: g - mean(g) - y mean(g y), scaled.
+        let apart = &(&g - &(&level / self.count)) - &(&normal() * &(&along_normal / self.count));
+        let mut slopes = vec![(&apart * &scale).cast(x.dtype())?];
+        let channels = [x.shape()[1]];
+        if self.weight {
+            slopes.push(along_normal.reshaped(&channels).cast(x.dtype())?);
+        }
+        if self.bias {
+            slopes.push(level.reshaped(&channels).cast(x.dtype())?);
+        }
+        Ok(slopes)
+    }
 }
 
 /// `(x - mean) / √(var + eps) · weight + bias` with statistics that are given, one number a channel.

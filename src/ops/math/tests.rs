@@ -141,6 +141,15 @@ const ERF: Case = Case {
     range_f64: (-6.5, 6.5),
     exact: &[(0.0, 0.0), (-0.0, -0.0), (10.0, 1.0), (-10.0, -1.0), (INF, 1.0), (-INF, -1.0), (NAN, NAN)],
 };
+const ERFC: Case = Case {
+    name: "erfc",
+    emit: erfc,
+    in_f32: cr::erfcf,
+    in_f64: cr::erfc,
+    range_f32: (-4.5, 11.0),
+    range_f64: (-6.5, 28.0),
+    exact: &[(0.0, 1.0), (-0.0, 1.0), (30.0, 0.0), (-30.0, 2.0), (INF, 0.0), (-INF, 2.0), (NAN, NAN)],
+};
 
 const SINH: Case = Case {
     name: "sinh",
@@ -378,6 +387,8 @@ bounds! {
     sigmoid_is_within_two_ulp_f64: check_f64(SIGMOID, 2);
     erf_is_within_four_ulp_f32: check_f32(ERF, 4);
     erf_is_within_four_ulp_f64: check_f64(ERF, 4);
+    erfc_is_within_five_ulp_f32: check_f32(ERFC, 5);
+    erfc_is_within_five_ulp_f64: check_f64(ERFC, 5);
     sinh_is_within_two_ulp_f32: check_f32(SINH, 2);
     sinh_is_within_two_ulp_f64: check_f64(SINH, 2);
     cosh_is_within_two_ulp_f32: check_f32(COSH, 2);

@@ -308,3 +308,33 @@ fn a_batch_norm_is_three_kernels_with_its_statistics_and_a_max_pool_is_one() {
         takes_at_most(5, &grad::gradients(&largest, seed, std::slice::from_ref(&x)).unwrap());
     }
 }
+
+#[test]
+fn an_embedding_with_its_positions_is_one_kernel() {
+    let (table, positions) = (data(&[30, 16], 1), data(&[5, 16], 2));
+    let words: Vec<i64> = (0..20).map(|k| (k * 7) % 30).collect();
+    let words = Node::from_buffer(Buffer::from_vec("test", words).unwrap(), [4, 5].as_slice().into());
+    takes(1, &[&indexing::embedding(&table, &words).unwrap() + &positions]);
+}
+
+#[test]
+fn a_one_hot_is_never_stored_where_a_product_or_a_reduction_takes_it() {
+    let classes: Vec<i64> = (0..12).map(|k| (k * 5) % 9).collect();
+    let classes = Node::from_buffer(Buffer::from_vec("test", classes).unwrap(), [12].as_slice().into());
+    let hot = || indexing::one_hot(&classes, 9).unwrap().cast(DType::F32).unwrap();
+    let scores = data(&[12, 9], 1);
+    let taken = [
+        sum(&hot(), &[0]),
+        sum(&(&hot() * &scores), &[1]),
+        sum(&(&hot() * &norm::log_softmax(&scores, 1).unwrap()), &[1]),
+        contraction::matmul(&hot(), &data(&[9, 7], 2)).unwrap(),
+        contraction::matmul(&hot().swapped(0, 1), &data(&[12, 7], 3)).unwrap(),
+    ];
+    for node in taken {
+        let plan = kernels(&[node.base_and_view().0]);
+        let mut made = plan.iter().flat_map(|kernel| &kernel.stages).map(|stage| &stage.node);
+        let is_hot = |node: &Node| node.len() == 12 * 9 && ["eq", "cast"].contains(&node.with_op(|op| op.name()));
+        assert!(!made.any(is_hot), "stored for\n{}", crate::graph::listing(&[node]));
+        agrees(&[node]);
+    }
+}

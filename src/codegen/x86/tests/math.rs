@@ -11,7 +11,7 @@ use crate::ops::vector::{Emit, Lane, Val};
 type Unary = fn(&mut Emit, Val) -> Val;
 type Binary = fn(&mut Emit, Val, Val) -> Val;
 
-const UNARY: [(&str, Unary); 19] = [
+const UNARY: [(&str, Unary); 20] = [
     ("exp", math::exp),
     ("exp2", math::exp2),
     ("expm1", math::expm1),
@@ -30,6 +30,7 @@ const UNARY: [(&str, Unary); 19] = [
     ("tanh", math::tanh),
     ("sigmoid", math::sigmoid),
     ("erf", math::erf),
+    ("erfc", math::erfc),
     ("gelu", |e, x| {
         let half = e.float(x.lane, std::f64::consts::FRAC_1_SQRT_2);
         let scaled = e.mul(x, half);

@@ -338,3 +338,11 @@ fn a_one_hot_is_never_stored_where_a_product_or_a_reduction_takes_it() {
         agrees(&[node]);
     }
 }
+
+#[test]
+fn windows_are_no_folds() {
+    let pooled = |sizes: &[usize]| only(&input("x", sizes).reduce("max", ReduceKind::Max, &[2, 4], false).unwrap());
+    assert!(pooled(&[16, 8, 2, 8, 2]).reduce.is_none(), "four elements each");
+    assert!(pooled(&[16, 8, 4, 8, 8]).reduce.is_some(), "too many for one expression");
+    assert!(pooled(&[2, 2, 2, 2, 2]).reduce.is_some(), "too few results");
+}

@@ -25,9 +25,6 @@ const DEAR: u32 = 100;
 /// The most places at which one expression computes the same node.
 const MOST_TIMES: usize = 3;
 
-/// The most loads of an expression that computes the same node at several places.
-const MOST_LOADS: usize = 6;
-
 /// What has so many times more elements than it reads is not worth writing.
 const GROWS: usize = 8;
 
@@ -56,8 +53,6 @@ struct Facts {
     reads: bool,
     /// How many elements there are to read.
     reach: usize,
-    /// How many operands are loaded for one element, counted at every place.
-    loads: usize,
 }
 
 /// Decides what is written to memory.
@@ -158,14 +153,12 @@ fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> IdMap<Facts> {
                     of.reads_made |= below.reads_made;
                     of.reads |= below.reads;
                     of.reach = of.reach.saturating_add(below.reach);
-                    of.loads += below.loads;
                     continue;
                 }
                 Some(_) => (of.reads_made, of.reads) = (true, true),
                 None => of.reads = true,
             }
             of.reach = of.reach.saturating_add(base.len());
-            of.loads += inputs.iter().filter(|input| snapshot.base(input) == base).count();
         }
         facts.insert(node.id(), of);
     }
@@ -336,9 +329,7 @@ impl Deciding<'_> {
         }
         let facts = self.facts[&node.id()];
         let sink = places[0].0;
-        // Many loads, repeated, cost more than one that was written.
-        let few_loads = places.len() == 1 || places.len() * facts.loads <= MOST_LOADS;
-        let cheap = facts.cost <= CHEAP && places.len() <= MOST_TIMES && few_loads;
+        let cheap = facts.cost <= CHEAP && places.len() <= MOST_TIMES;
         let one_sink = places.iter().all(|(other, _)| *other == sink);
         let once = one_sink && (places.len() == 1 || cheap);
         // Rows of numbers that another stage makes are better prepared once a row, and what is summed over and over once.

@@ -129,9 +129,11 @@ macro_rules! primitive_of_two {
         }
         call
     }};
-    ($record:ident swapped) => {{
+    ($record:ident swapped $name:literal) => {{
         #[track_caller]
         fn call(a: &Node, b: &Node) -> Result<Node> {
+            // Said in the user's order, and by the name that was called.
+            compose::together::fits($name, a, b)?;
             Node::map(&ops::$record, &[b, a])
         }
         call
@@ -144,8 +146,8 @@ binary! {
         minimum try_minimum T, "The smaller of two numbers; NaN if either is.", "[1, 5]", "3" => "[1, 3]", primitive_of_two!(MINIMUM);
         lt try_lt bool, "Whether each element is smaller. False on NaN.", "[1, 3]", "3" => "[true, false]", primitive_of_two!(LT);
         le try_le bool, "Whether each element is smaller or equal. False on NaN.", "[1, 3]", "3" => "[true, true]", primitive_of_two!(LE);
-        gt try_gt bool, "Whether each element is larger. False on NaN.", "[3, 5]", "3" => "[false, true]", primitive_of_two!(LT swapped);
-        ge try_ge bool, "Whether each element is larger or equal. False on NaN.", "[3, 5]", "3" => "[true, true]", primitive_of_two!(LE swapped);
+        gt try_gt bool, "Whether each element is larger. False on NaN.", "[3, 5]", "3" => "[false, true]", primitive_of_two!(LT swapped "gt");
+        ge try_ge bool, "Whether each element is larger or equal. False on NaN.", "[3, 5]", "3" => "[true, true]", primitive_of_two!(LE swapped "ge");
     }
     TensorDType {
         eq try_eq bool, "Whether each element is equal. NaN equals nothing.", "[1.0f32, f32::NAN]", "&x" => "[true, false]", primitive_of_two!(EQ);

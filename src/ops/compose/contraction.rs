@@ -78,6 +78,15 @@ pub(crate) fn linear(x: &Node, weight: &Node, bias: Option<&Node>) -> Result<Nod
         let message = format!("weight has shape {:?}, not [outputs, inputs]", weight.shape());
         return Err(Error::new(ErrorKind::Shape, "linear", message).made_at("weight", weight.at()));
     }
+    if x.shape().last() != Some(&weight.shape()[1]) {
+        let message = format!(
+            "shape {:?} does not end in the {} inputs that the weight {:?} has: give [outputs, inputs]",
+            x.shape(),
+            weight.shape()[1],
+            weight.shape()
+        );
+        return Err(Error::new(ErrorKind::Shape, "linear", message).operands(x.at(), weight.at()));
+    }
     let product = matmul(x, &weight.swapped(0, 1))?;
     match bias {
         Some(bias) if bias.shape() != [weight.shape()[0]] => {

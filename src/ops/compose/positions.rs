@@ -38,6 +38,10 @@ pub(crate) fn dropout(op: &str, x: &Node, p: f64, together: usize) -> Result<Nod
         let message = format!("{p} is not a probability: use 0 to 1");
         return Err(Error::new(ErrorKind::Value, op, message).made_at("tensor", x.at()));
     }
+    if together > x.rank() {
+        let message = format!("shape {:?} has fewer than {together} axes", x.shape());
+        return Err(Error::new(ErrorKind::Shape, op, message).made_at("tensor", x.at()));
+    }
     if p == 0.0 {
         return Ok(x.clone());
     }

@@ -18,6 +18,12 @@ pub(crate) fn one_dtype(op: &str, left: &Node, right: &Node) -> Result<()> {
     Err(Error::new(ErrorKind::DType, op, message).operands(left.at(), right.at()))
 }
 
+/// An error unless two operands have one dtype and shapes that stretch to one.
+pub(crate) fn fits(op: &str, left: &Node, right: &Node) -> Result<()> {
+    one_dtype(op, left, right)?;
+    broadcast_shapes(op, left.shape(), right.shape()).map_err(|error| error.operands(left.at(), right.at())).map(drop)
+}
+
 /// Two operands of one dtype, stretched to one shape.
 #[track_caller]
 pub(crate) fn pair(op: &str, left: &Node, right: &Node) -> Result<(Node, Node)> {

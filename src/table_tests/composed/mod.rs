@@ -132,6 +132,7 @@ static NOT_OPS: &[&str] = &[
     "reduction::resolve",  // checks an argument
     "scalar::beside",      // makes an argument
     "source::input",       // a placeholder has no numbers
+    "together::fits",      // checks an argument
     "together::one_dtype", // checks an argument
     "together::pair",      // makes arguments
     "together::same",      // checks an argument

@@ -47,19 +47,12 @@ pub(crate) fn max_pool_with_indices(op: &'static str, x: &Node, pooling: &Poolin
 fn largest(op: &str, x: &Node, pooling: &Pooling, frame: &Frame) -> Result<Node> {
     if pooling.is_small() {
         let padded = super::pad::constant(x, &pooling.borders(x, frame), Literal::lowest(x.dtype()))?;
-        // Axis by axis: the largest of the rows of a window, then of what is left in one row.
-        return (0..pooling.kernel.len()).try_fold(padded, |left, axis| largest_along(&left, axis, pooling, frame));
+        let mut taps = pooling.taps().into_iter().map(|tap| pooling.tap(&padded, frame, &tap));
+        let first = taps.next().expect("a kernel has elements");
+        return taps.try_fold(first, |largest, tap| Node::map_of(&ops::MAXIMUM, [largest, tap]));
     }
     let windows = pooling.windows(x, frame, Literal::lowest(x.dtype()))?;
     windows.reduce(op, ReduceKind::Max, &pooling.inner_axes(), false)
-}
-
-/// The largest of the taps along one of the windows' axes.
-#[track_caller]
-fn largest_along(padded: &Node, axis: usize, pooling: &Pooling, frame: &Frame) -> Result<Node> {
-    let mut taps = (0..pooling.kernel[axis]).map(|place| pooling.tap_along(padded, axis, place, frame));
-    let first = taps.next().expect("a kernel has elements");
-    taps.try_fold(first, |largest, tap| Node::map_of(&ops::MAXIMUM, [largest, tap]))
 }
 
 /// The number of the first tap of each window that sees the largest element.

@@ -38,23 +38,10 @@ impl Pooling {
         let lead = padded.rank() - self.spatial();
         let mut ranges = whole_ranges(padded.shape());
         for (k, &place) in tap.iter().enumerate() {
-            ranges[lead + k] = self.places_of(k, place, frame);
+            let (start, step) = (place * self.sliding.dilation[k], self.sliding.stride[k] as isize);
+            ranges[lead + k] = SliceRange { start, step, len: frame.places[k] };
         }
         padded.sliced(&ranges)
-    }
-
-    /// What tap `place` along the windows' axis `k` sees, for every place of the other axes.
-    #[track_caller]
-    pub(super) fn tap_along(&self, padded: &Node, k: usize, place: usize, frame: &Frame) -> Node {
-        let mut ranges = whole_ranges(padded.shape());
-        ranges[padded.rank() - self.spatial() + k] = self.places_of(k, place, frame);
-        padded.sliced(&ranges)
-    }
-
-    /// Where tap `place` of axis `k` is in every window.
-    fn places_of(&self, k: usize, place: usize, frame: &Frame) -> SliceRange {
-        let (start, step) = (place * self.sliding.dilation[k], self.sliding.stride[k] as isize);
-        SliceRange { start, step, len: frame.places[k] }
     }
 
     /// The adjoint of all [`tap`](Self::tap)s: what each tap gives, added up at the elements of `x`.

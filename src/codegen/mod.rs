@@ -252,8 +252,8 @@ impl Repeated<'_> {
     /// As for [`Compiled::run_all`]; the last thing done was a run, by this function or by [`Repeated::run`].
     pub(crate) unsafe fn run_next(&mut self) -> bool {
         #[cfg(all(target_arch = "x86_64", unix))]
-        // SAFETY: the caller's promise.
         if let Some(jit) = self.jit.as_mut() {
+            // SAFETY: the caller's promise.
             return unsafe { jit.run_next() };
         }
         false

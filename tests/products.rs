@@ -5,8 +5,7 @@
 
 use zither::{DType, DynTensor, Result, Step};
 
-const SIZES: [usize; 23] =
-    [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 63, 64, 65, 255, 256, 257];
+const SIZES: [usize; 23] = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 63, 64, 65, 255, 256, 257];
 
 /// Larger products are tried in fewer ways.
 const LARGE: usize = 1 << 21;

@@ -155,18 +155,24 @@ impl Compiled {
         }
     }
 
-    /// The program for a thread that will run all of it many times, with these scalars.
+    /// The program for a thread that will run all of it many times, with these scalars; `next` says how one run follows another, if
+    /// that is known.
     ///
     /// # Safety
     /// `frame` is on a cache line and has room for [`Compiled::repeated_bytes`], for nobody else as long as the result is in use.
-    pub(crate) unsafe fn repeated<'c>(&'c self, scalars: &'c [u64], frame: *mut u8) -> Repeated<'c> {
+    pub(crate) unsafe fn repeated<'c>(
+        &'c self,
+        scalars: &'c [u64],
+        frame: *mut u8,
+        next: Option<&Next<'_>>,
+    ) -> Repeated<'c> {
         #[cfg(not(all(target_arch = "x86_64", unix)))]
-        let _ = frame;
+        let _ = (frame, next);
         Repeated {
             #[cfg(all(target_arch = "x86_64", unix))]
             jit: match &self.0 {
                 // SAFETY: the caller's promise.
-                Kind::Jit(jit) => jit.one_run().map(|run| unsafe { run.repeat(scalars, frame) }),
+                Kind::Jit(jit) => jit.one_run().map(|run| unsafe { run.repeat(scalars, frame, next) }),
                 Kind::Block(_) => None,
             },
             compiled: self,
@@ -206,6 +212,15 @@ pub(crate) fn fetch(first: *const u8, bytes: usize) {
     let _ = (first, bytes);
 }
 
+/// How a run follows the one before.
+pub(crate) struct Next<'n> {
+    /// By how many bytes each operand, and the output, lies behind that of the last run.
+    pub(crate) loads: &'n [i64],
+    pub(crate) output: i64,
+    /// What is added to the origin.
+    pub(crate) origin: usize,
+}
+
 /// A program that one thread runs many times. What was stored can be seen by others when this is dropped.
 pub(crate) struct Repeated<'c> {
     #[cfg(all(target_arch = "x86_64", unix))]
@@ -229,5 +244,18 @@ impl Repeated<'_> {
             }
             self.compiled.run_all(&call)
         }
+    }
+
+    /// Runs everything on what follows the operands of the last run; `false`, with nothing done, where it has to be told what those are.
+    ///
+    /// # Safety
+    /// As for [`Compiled::run_all`]; the last thing done was a run, by this function or by [`Repeated::run`].
+    pub(crate) unsafe fn run_next(&mut self) -> bool {
+        #[cfg(all(target_arch = "x86_64", unix))]
+        if let Some(jit) = self.jit.as_mut() {
+            // SAFETY: the caller's promise.
+            return unsafe { jit.run_next() };
+        }
+        false
     }
 }

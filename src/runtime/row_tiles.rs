@@ -63,6 +63,17 @@ impl Tiles {
         Tile { row: group * self.even + place * self.tile, kind: self.kind_of[place] }
     }
 
+    /// The rows of a whole tile.
+    pub(super) fn step(&self) -> usize {
+        self.tile
+    }
+
+    /// The first row of the tile after one, if it is of the same group.
+    pub(super) fn next(&self, index: usize) -> Option<usize> {
+        let is_last = (index + 1).is_multiple_of(self.kind_of.len());
+        (!is_last).then(|| self.tile(index).row + self.tile)
+    }
+
     /// The numbers of the tiles of each part. Where operands stay packed for a group, parts begin and end with groups, unless those are few.
     pub(super) fn parts(&self, is_packed: bool) -> impl Fn(usize) -> Range<usize> + Sync + use<> {
         let (of_group, groups) = (self.kind_of.len(), self.groups);

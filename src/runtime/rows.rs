@@ -7,7 +7,7 @@ use super::prepared::{Prepare, Value};
 use super::row_tiles::{Kind, Tile, Tiles};
 use super::run::{Failure, Space};
 use super::threads::seated;
-use crate::codegen::{self, Around, Call, Compiled, Repeated};
+use crate::codegen::{self, Around, Call, Compiled, Next, Repeated};
 use crate::contract::{Strip, StripRun};
 use crate::lower::program::{Access, LoopProgram};
 use crate::lower::{self, Part, RowProgram};
@@ -109,10 +109,13 @@ struct Moving<'s> {
     out: *mut u8,
     /// The operand that was packed last.
     packed: *const u8,
+    /// The row with which the tile begins that follows the last one evenly.
+    next: Option<usize>,
 }
 
 impl<'s> Moving<'s> {
-    fn new(stage: &'s RowStage, space: &'s Space, thread: usize) -> Moving<'s> {
+    /// For whole tiles of so many rows.
+    fn new(stage: &'s RowStage, space: &'s Space, thread: usize, tile: usize) -> Moving<'s> {
         let scratch = space.scratch(thread);
         let pointer = |spot: &Spot| match spot {
             Spot::Whole(value) => space.pointer(*value),
@@ -123,25 +126,32 @@ impl<'s> Moving<'s> {
         let tile = match &stage.runners[0] {
             Runner::Code(compiled, _) => {
                 let frame = scratch.wrapping_add(stage.frame);
+                let loads: SmallVec<[i64; 4]> = (0..stage.loads.len()).map(|slot| stage.shift(slot, tile)).collect();
+                let next = Next { loads: &loads, output: stage.store_shift(tile), origin: tile };
                 // SAFETY: the frame is this stage's part of this thread's scratch, which has room for it.
-                Some(unsafe { compiled.repeated(space.scalars(&stage.scalars), frame) })
+                Some(unsafe { compiled.repeated(space.scalars(&stage.scalars), frame, Some(&next)) })
             }
             Runner::Product(_) | Runner::Strip(..) => None,
         };
-        Moving { stage, tile, loads: first.clone(), first, first_out: out, out, packed: std::ptr::null() }
+        Moving { stage, tile, loads: first.clone(), first, first_out: out, out, packed: std::ptr::null(), next: None }
     }
 
     /// Goes to a tile that begins with a row. What is in scratch is always that of the present tile.
     fn go_to(&mut self, row: usize) {
         let Moving { stage, .. } = *self;
         for &slot in &stage.moving {
-            let shift = stage.rows.shift(slot, row) * stage.rows.size_of_load(slot) as i64;
-            self.loads[slot] = self.first[slot].wrapping_offset(shift as isize);
+            self.loads[slot] = self.first[slot].wrapping_offset(stage.shift(slot, row) as isize);
         }
-        if let Spot::Whole(_) = stage.out {
-            let shift = stage.rows.store_shift(row) * stage.size as i64;
-            self.out = self.first_out.wrapping_offset(shift as isize);
-        }
+        self.out = self.first_out.wrapping_offset(stage.store_shift(row) as isize);
+    }
+
+    /// Runs a whole tile that follows the last one evenly; `false`, with nothing done, where it does not, or has to be gone to.
+    ///
+    /// # Safety
+    /// As for [`Rows::run_tiles`].
+    unsafe fn go_on(&mut self, row: usize) -> bool {
+        // SAFETY: the caller's promise; a row is only noted where the last thing was to run the tile before it.
+        self.next.take() == Some(row) && self.tile.as_mut().is_some_and(|tile| unsafe { tile.run_next() })
     }
 
     /// Runs some rows of a strip. The operand is packed if it is not the one that was packed last.
@@ -160,6 +170,22 @@ impl<'s> Moving<'s> {
                 self.packed = self.loads[*right];
             }
             strip.run(&run);
+        }
+    }
+}
+
+impl RowStage {
+    /// By how many bytes row `row` of an operand lies behind row 0: not at all in scratch.
+    fn shift(&self, slot: usize, row: usize) -> i64 {
+        let is_moving = self.moving.contains(&slot);
+        if is_moving { self.rows.shift(slot, row) * self.rows.size_of_load(slot) as i64 } else { 0 }
+    }
+
+    /// The same for the output.
+    fn store_shift(&self, row: usize) -> i64 {
+        match self.out {
+            Spot::Whole(_) => self.rows.store_shift(row) * self.size as i64,
+            Spot::Scratch(_) => 0,
         }
     }
 }
@@ -221,15 +247,21 @@ impl Rows {
     /// As for [`Rows::run`], and nobody else runs these tiles or uses this thread's scratch.
     unsafe fn run_tiles(&self, tiles: Range<usize>, space: &Space, thread: usize) -> Result<(), Failure> {
         let mut moving: SmallVec<[Moving<'_>; 8]> =
-            self.stages.iter().map(|stage| Moving::new(stage, space, thread)).collect();
+            self.stages.iter().map(|stage| Moving::new(stage, space, thread, self.tiles.step())).collect();
         let scratch = space.scratch(thread);
         let own = scratch.wrapping_add(self.product_scratch);
         for index in tiles {
             let Tile { row, kind } = self.tiles.tile(index);
+            let next = self.tiles.next(index);
             for (stage, moving) in self.stages.iter().zip(&mut moving) {
                 stage.early.fetch(space, row);
-                moving.go_to(row);
                 let runner = stage.of_kind[kind];
+                // SAFETY: as below.
+                if runner == 0 && unsafe { moving.go_on(row) } {
+                    moving.next = next;
+                    continue;
+                }
+                moving.go_to(row);
                 let (loads, out) = (&moving.loads[..], moving.out);
                 let call = Call { loads, scalars: space.scalars(&stage.scalars), out, origin: row };
                 // SAFETY: the loads' views stay within their buffers, of which the rows of this tile are read, or within the scratch
@@ -245,7 +277,10 @@ impl Rows {
                             moving.run_strip(*rows, ranges, scratch, own);
                             Ok(())
                         }
-                        (Runner::Code(_, 0), Some(tile)) if runner == 0 => tile.run(loads, out, row),
+                        (Runner::Code(_, 0), Some(tile)) if runner == 0 => {
+                            moving.next = next;
+                            tile.run(loads, out, row)
+                        }
                         (Runner::Code(compiled, skip), _) => {
                             compiled.run_all(&Call { out: out.wrapping_offset(*skip), ..call })
                         }

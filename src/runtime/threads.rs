@@ -302,8 +302,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Watches for a short while: whether `it` came true in that time.
 fn stay_awake_until(it: impl Fn() -> bool) -> bool {
-    // A few microseconds of plain watching, which is what the next job of a busy program needs.
-    for _ in 0..20 {
+    // Some microseconds of plain watching, which is what the next job of a busy program needs.
+    for _ in 0..60 {
         for _ in 0..16 {
             if it() {
                 return true;

@@ -9,6 +9,9 @@ use crate::shape::{Shape, View};
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
 
+/// There is room for so many nodes from the beginning: few requests have more.
+const FEW: usize = 24;
+
 /// Ops as they were when the plan was begun.
 pub(crate) struct Snapshot {
     /// Every needed node, by number: the order in which the walk came to them.
@@ -37,9 +40,10 @@ enum Walk {
 impl Snapshot {
     /// Looks at everything `wanted` needs: a view's base, and nothing behind a node that has its numbers.
     pub(crate) fn take(wanted: &[Node]) -> Snapshot {
-        let (mut nodes, mut seen, mut order) = (Vec::new(), Vec::new(), Vec::new());
-        let mut numbers = IdMap::default();
-        let mut stack: Vec<Walk> = wanted.iter().rev().cloned().map(Walk::Enter).collect();
+        let (mut nodes, mut seen) = (Vec::with_capacity(FEW), Vec::with_capacity(FEW));
+        let (mut order, mut stack) = (Vec::with_capacity(FEW), Vec::with_capacity(wanted.len() + FEW));
+        let mut numbers = IdMap::with_capacity_and_hasher(FEW, Default::default());
+        stack.extend(wanted.iter().rev().cloned().map(Walk::Enter));
         while let Some(walk) = stack.pop() {
             let node = match walk {
                 Walk::Leave(number) => {

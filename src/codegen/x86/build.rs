@@ -18,7 +18,7 @@ pub(super) struct Spec {
     pub(super) stored: DType,
     /// The operands that words load, by slot.
     pub(super) operands: Vec<Read>,
-    /// How results lie along the row; folds write them side by side.
+    /// How results lie along the row, [`Step::Uniform`] if there is only one; folds write them side by side.
     pub(super) output: Step,
     pub(super) kind: Kind,
     /// The registers: 256 bits or, for maps, 512.
@@ -61,6 +61,8 @@ pub(super) struct Built {
     pub(super) accumulator: Id,
     /// The lanes of the scalars that are read, by their numbers.
     pub(super) scalars: Vec<(u16, Lane)>,
+    /// A row has one element, which the preamble makes and stores.
+    pub(super) alone: bool,
 }
 
 /// The dtype that is its lane, bit for bit; a mask's accumulators are as wide as an `I32`.
@@ -100,15 +102,18 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     }
     let result = names[spec.result.id as usize];
 
+    let is_map = matches!(spec.kind, Kind::Map { .. });
+    let alone = is_map && spec.output == Step::Uniform && select.pieces.body.is_empty();
+    let along_row = if spec.output == Step::Uniform && !alone { Step::Dense } else { spec.output };
     let mut operands = spec.operands.clone();
     let dense = |dtype| Read { dtype, step: Step::Dense, stepped: false, ahead: 0 };
     let output = operands.len() as u16;
-    operands.push(Read { dtype: spec.stored, step: spec.output, stepped: false, ahead: 0 });
+    operands.push(Read { dtype: spec.stored, step: along_row, stepped: false, ahead: 0 });
     let mut accumulator = NONE;
     select.pieces.fold = select.pieces.body.len();
     match spec.kind {
         Kind::Map { stream } => {
-            select.write(output, spec.stored, spec.output, result);
+            select.write(output, spec.stored, along_row, result);
             if stream && let Some(store) = select.pieces.body.last_mut().filter(|store| store.op == op::MOVUPS_STORE) {
                 store.op = op::MOVNTPS_STORE;
             }
@@ -145,7 +150,7 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     keep_invariants(&mut pieces, spec.full);
     let scalar = |(word, lane)| if let Word::Scalar(slot) = word { Some((slot, lane)) } else { None };
     let scalars = used().filter_map(scalar).collect();
-    Some(Built { pieces, lanes, used: used_operands, operands, accumulator, scalars })
+    Some(Built { pieces, lanes, used: used_operands, operands, accumulator, scalars, alone })
 }
 
 /// Which words the result is made from.

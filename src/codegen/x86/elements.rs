@@ -180,7 +180,8 @@ impl Select {
         };
         match step {
             Step::Strided(_) => self.spread(operand, dtype.size(), elements),
-            Step::Dense | Step::Uniform => self.store(target, op, width, elements, None),
+            Step::Dense => self.store(target, op, width, elements, None),
+            Step::Uniform => self.store_one(target, dtype.size(), elements),
         }
     }
 
@@ -202,6 +203,18 @@ impl Select {
             let target = Target::Operand { operand, lane: lane as u8 };
             self.store(target, op, Width::X, half, Some((lane % per_half) as u8));
         }
+    }
+
+    /// Stores the first of some elements, which are the same all along a row.
+    fn store_one(&mut self, target: Target, size: usize, elements: Id) {
+        let (op, immediate) = match size {
+            1 => (op::PEXTRB, Some(0)),
+            2 => (op::PEXTRW, Some(0)),
+            4 => (op::MOVSS_STORE, None),
+            _ => (op::MOVSD_STORE, None),
+        };
+        let form = Form::Store(target);
+        self.push(Inst { form, op, width: Width::X, to: NONE, args: [elements, NONE, NONE], immediate }, true);
     }
 
     /// An instruction that stores a value as it is.

@@ -7,6 +7,7 @@ use super::call::Call;
 use super::combine::Combine;
 use super::elements::Step;
 use super::kernel::Kernel;
+use super::map::registers_for;
 use super::repeat::OneRun;
 use super::staged::{Stages, Written};
 use super::walk::{Bases, Scratch, Walk, operands};
@@ -62,7 +63,7 @@ enum Kernels {
 }
 
 impl Fold {
-    pub(super) fn of(program: &LoopProgram, fold: program::Fold) -> Option<Fold> {
+    pub(super) fn of(program: &LoopProgram, fold: program::Fold, full: Width) -> Option<Fold> {
         let kept = program.outer.len();
         let walked = match Order::of(program) {
             Order::Along => kept + program.reduced.len(),
@@ -80,14 +81,14 @@ impl Fold {
         let combine = Combine { fold, stored: program.stored };
         let block = outputs.inner().clamp(BLOCK, ACROSS_BYTES / combine.accumulator_size());
         let split = Split::of(given, fold, true, program.words.len() + 2, PART_WORK, block);
-        let spec = |operands, kind| Spec {
+        let spec = |operands, kind, full| Spec {
             words: program.words.clone(),
             result: program.result,
             stored: program.stored,
             operands,
             output: Step::Dense,
             kind,
-            full: Width::Y,
+            full,
         };
         let stages = Stages::new(&written, &staged, walked)?;
         let (walk, kernels) = match split.order {
@@ -97,7 +98,7 @@ impl Fold {
                 }
                 let walk = outputs.then(&reduced);
                 let identity = lane_bits(identity(fold, program.stored));
-                let spec = spec(walk.reads(program)?, Kind::Along { combine, identity });
+                let spec = spec(walk.reads(program)?, Kind::Along { combine, identity }, Width::Y);
                 (walk, Kernels::Along(cache::kernel(spec)?))
             }
             Order::Across => {
@@ -112,7 +113,8 @@ impl Fold {
                 let is_far =
                     bytes < SHORT_BYTES && bytes / outputs.inner() * split.outputs * split.elements > FAR_BYTES;
                 let steps = if is_far { 1 } else { steps(&reads, program.words.len()) };
-                let kernel = |steps| cache::kernel(spec(reads.clone(), Kind::Across { combine, steps }));
+                let full = registers_for(full, outputs.inner());
+                let kernel = |steps| cache::kernel(spec(reads.clone(), Kind::Across { combine, steps }, full));
                 let (many, one) = (kernel(steps)?, kernel(1)?);
                 (outputs, Kernels::Across { many, steps: usize::from(steps), one, reads })
             }
@@ -149,7 +151,16 @@ impl Fold {
         let (_, row_stride) = self.walk.row_axis();
         let output_step = row_stride(self.bases.len()) * self.stored;
         let steps = (0..self.bases.len()).map(|k| row_stride(k) * self.bases.size(k)).collect();
-        Some(OneRun { kernel, bases: &self.bases, steps, rows, length, output_step, streams: false })
+        Some(OneRun {
+            kernel,
+            bases: &self.bases,
+            steps,
+            rows,
+            length,
+            output_step,
+            position_step: length,
+            streams: false,
+        })
     }
 
     /// # Safety

@@ -170,6 +170,9 @@ impl<'s> Writer<'s> {
             line.add(&pieces.preamble, 0..1);
             self.write(&line, &[]);
         }
+        if self.built.alone {
+            return;
+        }
         self.asm.zero(RAX);
         self.asm.load(RDX, Mem::Base(RDI, LENGTH as i32));
         let lanes = self.built.lanes;
@@ -234,7 +237,7 @@ impl<'s> Writer<'s> {
             line.add(&pieces.body, first..first + 2);
         }
         let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), 15 - k as u8)).collect();
-        let done = self.asm.label();
+        let [done, even, end] = [(); 3].map(|()| self.asm.label());
         self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
         self.asm.jump_if(Condition::Below, done);
         // As they were put into memory, but not from there: that would wait for the stores.
@@ -246,6 +249,8 @@ impl<'s> Writer<'s> {
             self.asm.vector(op::MOVUPS, width, register, 0, mem, None);
         }
         self.vectors(ACCUMULATORS, &line, &fixed, true);
+        self.asm.compare(RAX, RDX);
+        self.asm.jump_if(Condition::Equal, even);
         for (k, &(_, register)) in fixed.iter().enumerate() {
             let mem = Operand::Memory(self.frame.accumulator(k));
             self.asm.vector(op::MOVUPS_STORE, width, register, 0, mem, None);
@@ -264,9 +269,18 @@ impl<'s> Writer<'s> {
         line.add(&pieces.after, 0..1);
         self.tail(&line);
 
+        // Where nothing was left over, they still are in registers.
         let mut line = Line::new(&pieces.values, 1, NONE);
         line.add(&pieces.finish, 0..1);
         self.write(&line, &[]);
+        self.asm.jump(end);
+        self.asm.bind(even);
+        let kept = pieces.values.iter().enumerate().filter_map(|(id, value)| match value.home {
+            Home::Accumulators(k) => Some((id as Id, 15 - k)),
+            _ => None,
+        });
+        self.write(&line, &kept.collect::<Vec<_>>());
+        self.asm.bind(end);
     }
 
     fn write(&mut self, line: &Line, fixed: &[(Id, u8)]) {

@@ -54,6 +54,11 @@ fn too_short(walk: &Walk, words: usize) -> bool {
     }
 }
 
+/// The rows of a part, at most so many, for parts that are as large as each other.
+fn even_parts(rows: usize, most: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
+}
+
 /// An elementwise program.
 pub(super) struct Map {
     stores: Stores,
@@ -86,10 +91,7 @@ impl Map {
         }
         let mut operands = walk.reads(program)?;
         fetch_ahead(&mut operands, &walk, around);
-        let output = match walk.step(program.loads.len())? {
-            Step::Uniform => Step::Dense, // there is only one
-            step => step,
-        };
+        let output = walk.step(program.loads.len())?;
         let crosses = operands.iter().zip(&walk.strides).any(|(read, strides)| {
             let outside = strides.len().checked_sub(2).map_or(0, |axis| strides[axis]);
             matches!(read.step, Step::Strided(stride) if outside != 0 && outside.abs() < stride.abs())
@@ -101,13 +103,14 @@ impl Map {
             operands,
             output,
             kind: Kind::Map { stream: false },
-            full: registers_for(full, walk.inner()),
+            // One element takes no more.
+            full: if output == Step::Uniform { Width::Y } else { registers_for(full, walk.inner()) },
         };
         let columns = walk.inner();
         let rows: usize = walk.sizes[..walk.sizes.len() - 1].iter().product();
         let elements = (PART_WORK / (program.words.len() + 4)).max(rows * columns / MANY_PARTS).max(COLUMNS);
         let part_columns = columns.min(elements.next_multiple_of(COLUMNS)).max(1);
-        let part_rows = if part_columns < columns { 1 } else { (elements / part_columns).max(1) };
+        let part_rows = if part_columns < columns { 1 } else { even_parts(rows, (elements / part_columns).max(1)) };
         Some(Map {
             bases: Bases::new(program, &strided),
             stored: program.stored.size() as i64,
@@ -144,7 +147,7 @@ impl Map {
         let (kernel, streams) = self.stores.preferred();
         let steps = (0..self.bases.len()).map(|k| row_stride(k) * self.bases.size(k)).collect();
         let output_step = row_stride(self.bases.len()) * self.stored;
-        Some(OneRun { kernel, bases: &self.bases, steps, rows, length, output_step, streams })
+        Some(OneRun { kernel, bases: &self.bases, steps, rows, length, output_step, position_step: length, streams })
     }
 
     /// How many parts there are along a row.

@@ -96,7 +96,7 @@ impl Jit {
                 Some(tiled) => Kind::Tiled(Box::new(tiled)),
                 None => Kind::Map(Box::new(map::Map::of(program, around, full)?)),
             },
-            Some(fold) => Kind::Fold(Box::new(fold::Fold::of(program, fold)?)),
+            Some(fold) => Kind::Fold(Box::new(fold::Fold::of(program, fold, full)?)),
         }))
     }
 

@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::kernel::Kernel;
 use super::walk::Bases;
-use crate::codegen;
+use crate::codegen::{self, Next};
 use smallvec::SmallVec;
 use std::arch::x86_64::_mm_sfence;
 
@@ -13,8 +13,11 @@ pub(in crate::codegen) struct Repeat<'j> {
     bases: &'j Bases,
     rows: usize,
     length: usize,
+    position_step: usize,
     /// The output begins at a multiple of so many bytes, or the program is run in another way.
     align: usize,
+    /// After a run, the kernel has already gone on to where the next one begins.
+    goes_on: bool,
 }
 
 /// A program that is one run of one kernel.
@@ -27,6 +30,8 @@ pub(in crate::codegen) struct OneRun<'j> {
     pub(super) length: usize,
     /// The bytes from one row of the output to the next.
     pub(super) output_step: i64,
+    /// How far apart rows are in the index space.
+    pub(super) position_step: usize,
     /// Results are stored past the caches.
     pub(super) streams: bool,
 }
@@ -37,12 +42,18 @@ impl<'j> OneRun<'j> {
         self.kernel.frame_bytes
     }
 
-    /// Tells the kernel what never changes.
+    /// Tells the kernel what never changes, and where `next` runs will be, if that is known.
     ///
     /// # Safety
     /// `frame` is on a cache line and has room for [`OneRun::frame_bytes`], for nobody else as long as this is in use.
-    pub(in crate::codegen) unsafe fn repeat(self, scalars: &[u64], frame: *mut u8) -> Repeat<'j> {
+    pub(in crate::codegen) unsafe fn repeat(
+        mut self,
+        scalars: &[u64],
+        frame: *mut u8,
+        next: Option<&Next<'_>>,
+    ) -> Repeat<'j> {
         let OneRun { kernel, bases, .. } = self;
+        let goes_on = next.is_some_and(|next| self.go_on(next));
         // SAFETY: the caller's promise.
         let mut call = unsafe { Call::new(kernel, frame) };
         call.scalars(scalars);
@@ -53,8 +64,30 @@ impl<'j> OneRun<'j> {
         for own in bases.len() + 1..kernel.pointers {
             call.step(own, 0);
         }
-        let align = if self.streams { kernel.vector_bytes() as usize } else { 1 };
-        Repeat { call, bases, rows: self.rows, length: self.length, align }
+        let (rows, length, position_step, align) = (self.rows, self.length, self.position_step, self.align());
+        Repeat { call, bases, rows, length, position_step, align, goes_on }
+    }
+
+    /// What the output's first byte is a multiple of.
+    fn align(&self) -> usize {
+        if self.streams { self.kernel.vector_bytes() as usize } else { 1 }
+    }
+
+    /// Whether the kernel goes on to the next run by itself. A single row may step anywhere.
+    fn go_on(&mut self, next: &Next<'_>) -> bool {
+        if next.output % self.align() as i64 != 0 {
+            return false;
+        }
+        let to_next = |k: usize| next.loads[k] + self.bases.by_origin(k, next.origin);
+        let loads: SmallVec<[i64; 8]> = (0..self.bases.len()).map(to_next).collect();
+        let position = self.bases.position_step(next.origin);
+        if self.rows == 1 {
+            (self.steps, self.output_step, self.position_step) = (loads, next.output, position);
+            return true;
+        }
+        let rows = self.rows as i64;
+        let are_even = self.steps.iter().zip(&loads).all(|(step, to_next)| step * rows == *to_next);
+        are_even && self.output_step * rows == next.output && self.position_step.wrapping_mul(self.rows) == position
     }
 }
 
@@ -65,6 +98,7 @@ impl Repeat<'_> {
     /// As for [`codegen::Compiled::run_all`].
     pub(in crate::codegen) unsafe fn run(&mut self, on: &codegen::Call<'_>) -> bool {
         if !on.out.addr().is_multiple_of(self.align) {
+            self.goes_on = false;
             return false;
         }
         let operands = self.bases.len();
@@ -72,10 +106,24 @@ impl Repeat<'_> {
             self.call.pointer(k, self.bases.address(on, k, 0));
         }
         self.call.pointer(operands, on.out.addr() as i64);
-        self.call.position(self.bases.position(on, 0), self.length);
+        self.call.position(self.bases.position(on, 0), self.position_step);
         // SAFETY: the rows are those of the whole program, for which the caller vouches.
         unsafe { self.call.run(self.rows, self.length) };
         true
+    }
+}
+
+impl Repeat<'_> {
+    /// Runs everything on what follows the last run's operands and output; `false`, with nothing done, where that is not known.
+    ///
+    /// # Safety
+    /// As for [`codegen::Compiled::run_all`] on those; the last thing done was a run, by this function or by [`Repeat::run`].
+    pub(in crate::codegen) unsafe fn run_next(&mut self) -> bool {
+        if self.goes_on {
+            // SAFETY: as for `run`.
+            unsafe { self.call.run(self.rows, self.length) };
+        }
+        self.goes_on
     }
 }
 

@@ -43,6 +43,8 @@ pub(super) struct Tiled {
     rows: usize,
     columns: usize,
     tiles: usize,
+    /// The order of square blocks, by row and column; empty where all parts go along the rows.
+    blocks: Vec<[usize; 2]>,
 }
 
 impl Tiled {
@@ -73,6 +75,10 @@ impl Tiled {
         let widest = turned.iter().map(|&(operand, _)| program.loads[operand].dtype.size()).max().unwrap_or(1);
         let (columns, rows) = (COLUMNS, (TILE_BYTES / (widest * turned.len() * COLUMNS)).max(SHORTEST));
         let elements = PART_WORK / (program.words.len() + 4);
+        let tiles = (elements / (rows * columns)).max(1);
+        let is_mixed = turned.len() < program.loads.len();
+        let (down, _) = walk.row_axis();
+        let blocks = if is_mixed { mirrored(down, walk.inner(), rows * tiles) } else { Vec::new() };
         Some(Tiled {
             stores: Stores::new(spec, bytes, &walk, output)?,
             bases: Bases::new(program, &strided),
@@ -81,7 +87,8 @@ impl Tiled {
             outside: walk.sizes[..walk.sizes.len() - 2].iter().product(),
             rows,
             columns,
-            tiles: (elements / (rows * columns)).max(1),
+            tiles,
+            blocks,
             walk,
         })
     }
@@ -102,6 +109,17 @@ impl Tiled {
         (self.outside * down * across).max(1)
     }
 
+    /// Where a part is along the columns and along the rows, and its index over all other axes.
+    fn place(&self, part: usize) -> (usize, usize, usize) {
+        let (across, down) = self.grid();
+        if self.blocks.is_empty() {
+            return (part % across, part / across % down, part / across / down);
+        }
+        let per_block = across / down;
+        let [row, column] = self.blocks[part / per_block % self.blocks.len()];
+        (column * per_block + part % per_block, row, part / per_block / self.blocks.len())
+    }
+
     /// # Safety
     /// As for [`codegen::Compiled::run`].
     pub(super) unsafe fn run(&self, part: usize, on: &codegen::Call<'_>) {
@@ -110,13 +128,14 @@ impl Tiled {
             return;
         }
         let (rows, row_stride) = self.walk.row_axis();
-        let column = part % across * self.columns;
+        let (column, row, outside) = self.place(part);
+        let column = column * self.columns;
         let columns = self.columns.min(self.walk.inner() - column);
-        let first = part / across % down * self.rows * self.tiles;
+        let first = row * self.rows * self.tiles;
         let end = rows.min(first + self.rows * self.tiles);
         let (output, index) = (on.loads.len(), on.loads.len() + 1);
         let mut places = SmallVec::<[i64; 8]>::from_elem(0, on.loads.len() + 2);
-        self.walk.outside(part / across / down, &mut places);
+        self.walk.outside(outside, &mut places);
         let column_stride = |operand: usize| {
             let strides = &self.walk.strides[operand];
             strides[strides.len() - 1]
@@ -162,6 +181,21 @@ impl Tiled {
         }
         self.stores.finish();
     }
+}
+
+/// Every square block of a square, each followed by its mirror image: where a matrix meets its own transpose, what one of the two
+/// has read is still in a cache for the other. Empty where there are no such blocks.
+fn mirrored(rows: usize, columns: usize, side: usize) -> Vec<[usize; 2]> {
+    if rows != columns || !rows.is_multiple_of(side) || !side.is_multiple_of(COLUMNS) {
+        return Vec::new();
+    }
+    let count = rows / side;
+    let upper = (0..count).flat_map(|row| (row..count).map(move |column| [row, column]));
+    let both = upper.flat_map(|[row, column]| {
+        let mirror = (row != column).then_some([column, row]);
+        std::iter::once([row, column]).chain(mirror)
+    });
+    both.collect()
 }
 
 /// The axis whose neighbours lie side by side for operands that step along the last, and those operands.

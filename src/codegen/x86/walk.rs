@@ -81,6 +81,11 @@ impl Bases {
         Bases { operands, origin_step: origin_step(program) }
     }
 
+    /// By how many bytes an operand moves where the origin of a call does by so much, and nothing else.
+    pub(super) fn by_origin(&self, operand: usize, origin: usize) -> i64 {
+        self.operands[operand].1 * origin as i64
+    }
+
     /// How many operands there are.
     pub(super) fn len(&self) -> usize {
         self.operands.len()
@@ -97,6 +102,11 @@ impl Bases {
         // What is computed is brought in, and pointed to by whoever does that.
         let base = call.loads.get(operand).map_or(0, |load| load.addr());
         base as i64 + offset + by_origin * call.origin as i64 + position * size
+    }
+
+    /// How far apart, in the index space, origins are that differ by so much.
+    pub(super) fn position_step(&self, origin: usize) -> usize {
+        self.origin_step.wrapping_mul(origin)
     }
 
     /// The position, in the index space, of the element so many from the first.

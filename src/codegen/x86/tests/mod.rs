@@ -6,6 +6,7 @@ mod kernels;
 mod listing;
 mod math;
 mod random;
+mod repeated;
 mod sizes;
 mod turned;
 

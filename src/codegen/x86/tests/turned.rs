@@ -142,3 +142,19 @@ fn every_permutation_of_three_axes() {
         }
     }
 }
+
+#[test]
+fn squares_are_walked_block_by_block_with_the_mirror_image_next() {
+    let mut random = Random::new(15);
+    for sizes in [vec![1024, 1024], vec![2, 512, 512], vec![1024, 512]] {
+        let rank = sizes.len();
+        let mut order: Vec<usize> = (0..rank).collect();
+        let straight = permuted(&sizes, &order);
+        order.swap(rank - 2, rank - 1);
+        let loads = [(DType::F32, 0, straight), (DType::F32, 0, permuted(&sizes, &order))];
+        let (program, operands) =
+            program(&mut random, &sizes, &loads, DType::F32, |emit, values| emit.sub(values[0], values[1]));
+        assert!(check(&program, &operands));
+        assert_eq!(is_tiled(&program), machine());
+    }
+}

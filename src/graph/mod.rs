@@ -19,7 +19,7 @@ mod tests;
 pub(crate) use ids::{IdMap, IdSet};
 pub(crate) use lines::{LineWork, ScanKind};
 pub(crate) use movement::{Axes, Movement, SliceRange, Vjp, Window};
-pub(crate) use node::{Cut, Identity, NOT_FLOAT, Node};
+pub(crate) use node::{Cut, Harvest, Identity, NOT_FLOAT, Node};
 pub(crate) use op::{Lookup, Op, ReduceKind};
 pub(crate) use print::listing;
 pub(crate) use replace::replace;

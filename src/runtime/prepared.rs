@@ -219,7 +219,7 @@ impl<'a> Prepare<'a> {
     fn stays(&self, node: &Node) -> bool {
         match self.keep {
             Keep::Wanted => self.plan.wanted.contains(&node.id()),
-            Keep::Needed => self.plan.wanted.contains(&node.id()) || node.is_kept(),
+            Keep::Needed => self.plan.wanted.contains(&node.id()) || self.request.keeps(node),
             Keep::All => true,
         }
     }

@@ -47,8 +47,12 @@ enum From {
 /// The memory of one call at a time.
 struct Run {
     space: Space,
-    /// A node for every buffer that is made, as they were given out.
+    /// A node for every buffer that is made, as they were given out by the last call, and by the one before: a step of training reads the last
+    /// results while it makes the next.
     results: Nodes,
+    before: Nodes,
+    /// Room for the inputs' buffers, empty between calls.
+    buffers: Vec<Buffer>,
 }
 
 impl Program {
@@ -95,9 +99,8 @@ impl Program {
         })
     }
 
-    /// The results for these inputs, which are of the placeholders' shapes and dtypes.
-    pub(crate) fn call(&self, inputs: &[Node]) -> Result<Nodes> {
-        let buffers: SmallVec<[Buffer; 4]> = inputs.iter().map(read).collect::<Result<_>>()?;
+    /// Gives the results for these inputs, which are of the placeholders' shapes and dtypes, to `take`.
+    pub(crate) fn call<R>(&self, inputs: &[Node], take: impl FnOnce(&mut dyn Iterator<Item = Node>) -> R) -> Result<R> {
         let mut kept = match self.kept.try_lock() {
             Ok(kept) => Some(kept),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -109,11 +112,16 @@ impl Program {
             Some(run) => run,
             None => self.new_run()?,
         };
-        self.bind(&mut run, &buffers)?;
-        // SAFETY: the space is bound to the plan's own request; `buffers` has what the placeholders stand for, of the same shapes and
-        // dtypes; what is made belongs to this run alone.
+        run.buffers.clear();
+        for input in inputs {
+            run.buffers.push(read(input)?);
+        }
+        self.bind(&mut run)?;
+        // SAFETY: the space is bound to the plan's own request; the run's buffers have what the placeholders stand for, of the same shapes
+        // and dtypes; what is made belongs to this run alone.
         unsafe { self.prepared.run(&run.space) }.map_err(|stop| fault::describe(stop, &self.request))?;
-        let results = self.outputs.iter().map(|output| self.result(output, &run, inputs)).collect();
+        run.buffers.clear();
+        let results = take(&mut self.outputs.iter().map(|output| self.result(output, &run, inputs)));
         if let Some(kept) = &mut kept {
             **kept = Some(run);
         }
@@ -138,17 +146,21 @@ impl Program {
             None => Ok(std::ptr::null()), // an input, told before each run
         };
         space.bind(&self.prepared, given, |_| std::ptr::null_mut(), |number, part| self.request.told(number, part))?;
-        Ok(Run { space, results: Nodes::new() })
+        Ok(Run { space, results: Nodes::new(), before: Nodes::new(), buffers: Vec::new() })
     }
 
-    /// Tells where the inputs are, and where the results go: to those of the last call, if nobody has them any more.
-    fn bind(&self, run: &mut Run, buffers: &[Buffer]) -> Result<()> {
+    /// Tells where the inputs are, and where the results go: to those of the last call, or of the one before, if nobody has them any more.
+    fn bind(&self, run: &mut Run) -> Result<()> {
         for &(value, input) in &self.inputs {
-            run.space.set(value, buffers[input].as_ptr().cast_mut());
+            run.space.set(value, run.buffers[input].as_ptr().cast_mut());
         }
         for (value, place) in self.prepared.places.iter().enumerate() {
             let Place::Made(which) = *place else { continue };
-            let reused = run.results.get_mut(which).and_then(Node::overwrite);
+            let mut reused = run.results.get_mut(which).and_then(Node::overwrite);
+            if let (None, Some(last), Some(before)) = (reused, run.results.get_mut(which), run.before.get_mut(which)) {
+                std::mem::swap(last, before);
+                reused = last.overwrite();
+            }
             let pointer = match reused {
                 Some(pointer) => pointer,
                 None => self.new_result(run, which)?,
@@ -169,7 +181,11 @@ impl Program {
         let node = Node::from_buffer(buffer, shape);
         match run.results.get_mut(which) {
             Some(old) => *old = node,
-            None => run.results.push(node),
+            None => {
+                // The first call has only one generation of results; whoever needs the second makes it.
+                run.before.push(node.clone());
+                run.results.push(node);
+            }
         }
         Ok(pointer)
     }

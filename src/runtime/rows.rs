@@ -246,7 +246,7 @@ impl Rows {
     /// # Safety
     /// As for [`Rows::run`], and nobody else runs these tiles or uses this thread's scratch.
     unsafe fn run_tiles(&self, tiles: Range<usize>, space: &Space, thread: usize) -> Result<(), Failure> {
-        let mut moving: SmallVec<[Moving<'_>; 8]> =
+        let mut moving: SmallVec<[Moving<'_>; 32]> =
             self.stages.iter().map(|stage| Moving::new(stage, space, thread, self.tiles.step())).collect();
         let scratch = space.scratch(thread);
         let own = scratch.wrapping_add(self.product_scratch);
@@ -361,8 +361,8 @@ impl Preparing<'_, '_> {
         };
         let (loads, pitches): (SmallVec<[Spot; 4]>, SmallVec<[Option<i64>; 4]>) =
             work.loads.iter().map(|load| find(self.prepare, load.read)).unzip();
-        let readers = (at + 1..=last).filter(|&later| self.kernel.stages[later].reads.contains(&stage.node));
-        let last_reader = readers.last();
+        let mut readers = (at + 1..=last).filter(|&later| self.kernel.stages[later].reads.contains(&stage.node));
+        let last_reader = readers.next_back();
         let (out, pitch) = if self.prepare.is_whole(&stage.node, self.kernel) {
             (Spot::Whole(self.prepare.make(&stage.node, None)), None)
         } else {

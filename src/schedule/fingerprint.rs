@@ -38,7 +38,7 @@ impl Fingerprint {
             if seen.has_numbers {
                 words.write_u64(u64::MAX);
             } else {
-                (node.is_parameter(), node.is_kept()).hash(&mut words);
+                (node.is_parameter(), snapshot.keeps(node)).hash(&mut words);
                 words.op(snapshot, &seen.op);
             }
         }

@@ -30,6 +30,12 @@ impl Request {
         self.snapshot.number(node)
     }
 
+    /// Whether the numbers of a node, once in memory, will be wanted again: a parameter's, and what a gradient that this request does not
+    /// make may need.
+    pub(crate) fn keeps(&self, node: &Node) -> bool {
+        self.snapshot.keeps(node)
+    }
+
     /// What a node tells when a kernel is run, by its number: the bits of one of its parts.
     pub(crate) fn told(&self, number: usize, part: u8) -> u64 {
         match self.snapshot.seen[number].op {

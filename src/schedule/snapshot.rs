@@ -4,10 +4,11 @@
 //! at each node once, here, and never again.
 
 use crate::dtype::Literal;
-use crate::graph::{IdMap, Movement, Node, Op};
+use crate::graph::{Harvest, IdMap, Movement, Node, Op};
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// There is room for so many nodes from the beginning: few requests have more.
 const FEW: usize = 24;
@@ -21,6 +22,8 @@ pub(crate) struct Snapshot {
     numbers: IdMap<u32>,
     /// The numbers, inputs before users.
     order: Vec<u32>,
+    /// Backward passes through some of the nodes, and whether all their gradients are made here.
+    harvests: Mutex<Vec<(Arc<Harvest>, bool)>>,
 }
 
 /// What was seen of a node.
@@ -68,7 +71,7 @@ impl Snapshot {
             nodes.push(node);
             seen.push(Seen { op, has_numbers });
         }
-        Snapshot { nodes, seen, numbers, order }
+        Snapshot { nodes, seen, numbers, order, harvests: Mutex::default() }
     }
 
     /// Every needed node, inputs before users.
@@ -79,6 +82,22 @@ impl Snapshot {
     /// The number of a node.
     pub(crate) fn number(&self, node: &Node) -> usize {
         self.numbers[&node.id()] as usize
+    }
+
+    /// Whether the numbers of a node, once in memory, will be wanted again.
+    pub(super) fn keeps(&self, node: &Node) -> bool {
+        node.is_parameter() || (node.tracks() && !node.harvest().is_some_and(|harvest| self.brings_in(&harvest)))
+    }
+
+    /// Whether all gradients of a backward pass are there when this is done.
+    fn brings_in(&self, harvest: &Arc<Harvest>) -> bool {
+        let mut known = self.harvests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, answer)) = known.iter().find(|(other, _)| Arc::ptr_eq(other, harvest)) {
+            return *answer;
+        }
+        let answer = harvest.is_brought_in(|node| self.numbers.contains_key(&node.id()));
+        known.push((harvest.clone(), answer));
+        answer
     }
 
     /// What a node wants done.

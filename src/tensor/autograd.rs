@@ -5,7 +5,7 @@ use super::{DimDyn, Dimension, DynTensor, Tensor};
 use crate::dtype::{FloatDType, TensorDType};
 use crate::error::{Error, ErrorKind, OrRaise, Result};
 use crate::grad::{self, GradMap};
-use crate::graph::{Node, Pause, Vjp};
+use crate::graph::{Harvest, Node, Pause, Vjp};
 use std::sync::Arc;
 
 /// Runs `f` without recording how its tensors could be differentiated.
@@ -133,11 +133,14 @@ impl<T: FloatDType, F: GradFn<T>> Vjp for Typed<T, F> {
 fn backward(output: &Node, seed: Node) -> Result<Gradients> {
     let _pause = Pause::because("backward");
     let (grads, order) = grad::backward(output, seed)?;
+    let mut left = Vec::new();
     for node in &order {
         if let (Some(slot), Some(grad)) = (node.slot(), grads.get(node)) {
             slot.add(grad);
+            left.extend(slot.get());
         }
     }
+    Harvest::note(&left, &order);
     Ok(Gradients { grads })
 }
 

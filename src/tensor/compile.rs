@@ -6,12 +6,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Node;
 use crate::runtime::{self, Nodes, Program};
 use crate::shape::Shape;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A function that runs as one plan: see [`compile`].
 pub struct Compiled<I, O> {
     f: Box<dyn Fn(I) -> O + Send + Sync>,
     captured: RwLock<Vec<Arc<Captured<O>>>>,
+    /// Room for the inputs' nodes, empty between calls.
+    room: Mutex<Vec<Node>>,
 }
 
 /// The plan for inputs of some shapes.
@@ -44,7 +46,7 @@ struct Captured<O> {
 /// # Ok::<(), zither::Error>(())
 /// ```
 pub fn compile<I: Tensors, O: Tensors>(f: impl Fn(I) -> O + Send + Sync + 'static) -> Compiled<I, O> {
-    Compiled { f: Box::new(f), captured: RwLock::new(Vec::new()) }
+    Compiled { f: Box::new(f), captured: RwLock::new(Vec::new()), room: Mutex::default() }
 }
 
 impl<I: Tensors, O: Tensors> Compiled<I, O> {
@@ -61,8 +63,20 @@ impl<I: Tensors, O: Tensors> Compiled<I, O> {
     /// ```
     #[track_caller]
     pub fn call(&self, inputs: &I) -> Result<O> {
-        let mut nodes = Nodes::new();
+        let mut nodes = std::mem::take(&mut *self.room());
         inputs.each(&mut |tensor| nodes.push(tensor.node().clone()));
+        let results = self.call_with(inputs, &nodes);
+        nodes.clear();
+        *self.room() = nodes;
+        results
+    }
+
+    fn room(&self) -> MutexGuard<'_, Vec<Node>> {
+        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[track_caller]
+    fn call_with(&self, inputs: &I, nodes: &[Node]) -> Result<O> {
         if let Some(place) = nodes.iter().position(Node::tracks) {
             let message = format!(
                 "input {place} (shape {:?}) wants a gradient, which a compiled function does not record: \
@@ -74,12 +88,13 @@ impl<I: Tensors, O: Tensors> Compiled<I, O> {
         if runtime::verifies() {
             return self.traced(inputs);
         }
-        let captured = match self.find(&nodes) {
+        let captured = match self.find(nodes) {
             Some(captured) => captured,
-            None => self.capture(inputs, &nodes)?,
+            None => self.capture(inputs, nodes)?,
         };
-        let mut results = captured.program.call(&nodes)?.into_iter();
-        Ok(captured.traced.like(&mut || DynTensor::wrap(results.next().expect("a result for every output"))))
+        captured.program.call(nodes, |results| {
+            captured.traced.like(&mut || DynTensor::wrap(results.next().expect("a result for every output")))
+        })
     }
 
     /// The results without a captured plan: the reference looks at every step.

@@ -71,7 +71,7 @@ impl Node {
             let inner = Node::build(op, shape.clone(), dtype, at, role(side), autograd(), None);
             let side = LeafSide::Handle { grad: Mutex::new(None), inner };
             // A handle is never computed: its inner side is.
-            Inner::new(shape, dtype, at, role(side), autograd(), State { op: Op::Executed, buffer: None })
+            Inner::new(shape, dtype, at, role(side), autograd(), State::new(Op::Executed, None))
         }))
     }
 

@@ -98,6 +98,6 @@ impl Node {
         autograd: Autograd,
         buffer: Option<Buffer>,
     ) -> Node {
-        Node(Arc::new(Inner::new(shape, dtype, at, role, autograd, State { op, buffer })))
+        Node(Arc::new(Inner::new(shape, dtype, at, role, autograd, State::new(op, buffer))))
     }
 }

@@ -1,9 +1,11 @@
 //! A node: one wish, where it was made, and its numbers once they are known.
 
+mod harvest;
 mod leaf;
 mod make;
 mod release;
 
+pub(crate) use harvest::Harvest;
 pub(super) use make::Flow;
 pub(crate) use make::NOT_FLOAT;
 
@@ -42,6 +44,14 @@ struct Inner {
 struct State {
     op: Op,
     buffer: Option<Buffer>,
+    /// The gradients that were taken through the node last.
+    harvest: Option<Arc<Harvest>>,
+}
+
+impl State {
+    fn new(op: Op, buffer: Option<Buffer>) -> State {
+        State { op, buffer, harvest: None }
+    }
 }
 
 /// What a node knows of gradients.
@@ -139,11 +149,6 @@ impl Node {
     /// Whether the node holds a parameter's numbers, which are written to memory whenever they are computed.
     pub(crate) fn is_parameter(&self) -> bool {
         self.0.kept.load(Ordering::Relaxed)
-    }
-
-    /// Whether the numbers, once in memory, will be wanted again.
-    pub(crate) fn is_kept(&self) -> bool {
-        self.tracks() || self.is_parameter()
     }
 
     /// What stopped the gradient on the way to this node.

@@ -36,10 +36,19 @@ pub(crate) fn gelu(x: &Node) -> Result<Node> {
 #[track_caller]
 pub(crate) fn gelu_tanh(x: &Node) -> Result<Node> {
     Dtypes::Float.check("gelu_tanh", x)?;
-    let root = FRAC_2_SQRT_PI * FRAC_1_SQRT_2; // √(2/π)
+    const ROOT: f64 = FRAC_2_SQRT_PI * FRAC_1_SQRT_2; // √(2/π)
+    const CUBIC: f64 = 2.0 * ROOT * 0.044715;
+    let even = |square: &Node, factor: f64| {
+        Node::map(&ops::MUL_ADD, &[square, &square.fill(factor), &square.fill(2.0 * ROOT)])
+    };
     // ½(1 + tanh z) is sigmoid(2z), which keeps its digits where tanh z is near -1.
-    let slope = Node::map(&ops::MUL_ADD, &[&(x * x), &x.fill(2.0 * root * 0.044715), &x.fill(2.0 * root)])?;
-    Ok(x * &Node::map(&ops::SIGMOID, &[&(x * &slope)])?)
+    let gate = move |x: &Node| Node::map(&ops::SIGMOID, &[&(x * &even(&(x * x), CUBIC)?)]);
+    // The gradient computes the gate anew: that is quicker than to write down what lies between, and to read it again.
+    Ok((x * &gate(x)?).with_shortcut("gelu_tanh", &[x], move |g, x, _| {
+        let (x, gate) = (&x[0], gate(&x[0])?);
+        let rise = &(&gate * &(1.0 - &gate)) * &even(&(x * x), 3.0 * CUBIC)?;
+        Ok(vec![g * &(&gate + &(x * &rise))])
+    }))
 }
 
 /// `ln(1 + exp(x))`; above 20, where the two are the same to nine digits, `x` itself, as in PyTorch.

@@ -80,7 +80,7 @@ fn defined(line: &str) -> Option<&str> {
         None => (false, line.strip_prefix("fn ")?),
     };
     let name = rest.split(|c: char| !c.is_alphanumeric() && !"_$".contains(c)).next()?;
-    let has_twin = rest[name.len()..].trim_start().starts_with(|c| c == 't' || c == '$');
+    let has_twin = rest[name.len()..].trim_start().starts_with(['t', '$']);
     ((public || has_twin) && !name.trim_start_matches('$').starts_with("try_")).then_some(name)
 }
 

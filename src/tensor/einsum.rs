@@ -72,7 +72,7 @@ impl DynTensor {
     twin_functions! {
         /// The sum of products that an equation names; see [`einsum`].
         ///
-        /// See [`Tensor::einsum`](crate::Tensor::einsum).
+        /// See [`einsum`](crate::einsum) and [`Tensor::matmul`](crate::Tensor::matmul).
         fn einsum try_einsum(equation: &str, operands: &[&DynTensor]) -> DynTensor {
             let nodes: Vec<&Node> = operands.iter().map(|operand| operand.node()).collect();
             Ok(DynTensor::wrap(compose::einsum::einsum(equation, &nodes)?))

@@ -162,7 +162,7 @@ impl Machine {
     }
 
     /// The best kind; no better than AVX2 if `ZITHER_JIT` says `avx2`.
-    fn best() -> Machine {
+    pub(super) fn best() -> Machine {
         static BEST: OnceLock<Machine> = OnceLock::new();
         *BEST.get_or_init(|| {
             let mut all = Machine::all();

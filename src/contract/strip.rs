@@ -3,9 +3,11 @@
 //! The order of sums is that of the whole product, so depth that is left out is as if it had been multiplied by 0.
 
 use super::axes::Group;
+#[cfg(target_arch = "x86_64")]
+use super::kernel::{Avx2, Avx512};
 use super::kernel::{Kernel, Number, Plain, Tile, same};
 use super::pack::View;
-use super::plan::{Depth, operand};
+use super::plan::{Depth, Machine, operand};
 use super::{Contraction, Operand};
 use crate::dtype::DType;
 use std::ops::Range;
@@ -46,18 +48,17 @@ impl Strip {
     /// Makes a contraction ready; `None` if it is not one for strips: the left operand is to be read where it is, the columns of the result
     /// to be written side by side, and elements to be summed as they are.
     pub(crate) fn new(c: &Contraction) -> Option<Strip> {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c") {
-            use super::kernel::Avx2;
-            return match c.dtype {
-                DType::F32 => ready::<Avx2<f32>>(c),
-                DType::F64 => ready::<Avx2<f64>>(c),
-                _ => None,
-            };
-        }
-        match c.dtype {
-            DType::F32 => ready::<Plain<f32>>(c),
-            DType::F64 => ready::<Plain<f64>>(c),
+        match (Machine::best(), c.dtype) {
+            #[cfg(target_arch = "x86_64")]
+            (Machine::Avx512, DType::F32) => ready::<Avx512<f32>>(c),
+            #[cfg(target_arch = "x86_64")]
+            (Machine::Avx512, DType::F64) => ready::<Avx512<f64>>(c),
+            #[cfg(target_arch = "x86_64")]
+            (Machine::Avx2, DType::F32) => ready::<Avx2<f32>>(c),
+            #[cfg(target_arch = "x86_64")]
+            (Machine::Avx2, DType::F64) => ready::<Avx2<f64>>(c),
+            (Machine::Plain, DType::F32) => ready::<Plain<f32>>(c),
+            (Machine::Plain, DType::F64) => ready::<Plain<f64>>(c),
             _ => None,
         }
     }
@@ -173,8 +174,8 @@ unsafe fn run<K: Kernel>(strip: &Strip, run: &StripRun) {
                 };
                 // SAFETY: the caller's promise.
                 unsafe {
-                    if cols.len() == K::COLS {
-                        K::tile(rows, K::COLS, &tile);
+                    if cols.len() == K::COLS || K::EXACT {
+                        K::tile(rows, cols.len(), &tile);
                     } else {
                         narrow_tile::<K>(rows, cols.len(), tile, run.scratch.cast());
                     }

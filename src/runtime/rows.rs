@@ -103,9 +103,9 @@ struct Moving<'s> {
     /// What runs whole tiles, unless that is a product.
     tile: Option<Repeated<'s>>,
     /// Where operands and output begin at row 0, and at the present row.
-    first: SmallVec<[*const u8; 4]>,
+    first: SmallVec<[*const u8; 16]>,
     first_out: *mut u8,
-    loads: SmallVec<[*const u8; 4]>,
+    loads: SmallVec<[*const u8; 16]>,
     out: *mut u8,
     /// The operand that was packed last.
     packed: *const u8,
@@ -121,12 +121,12 @@ impl<'s> Moving<'s> {
             Spot::Whole(value) => space.pointer(*value),
             Spot::Scratch(start) => scratch.wrapping_add(*start),
         };
-        let first: SmallVec<[*const u8; 4]> = stage.loads.iter().map(|spot| pointer(spot).cast_const()).collect();
+        let first: SmallVec<[*const u8; 16]> = stage.loads.iter().map(|spot| pointer(spot).cast_const()).collect();
         let out = pointer(&stage.out);
         let tile = match &stage.runners[0] {
             Runner::Code(compiled, _) => {
                 let frame = scratch.wrapping_add(stage.frame);
-                let loads: SmallVec<[i64; 4]> = (0..stage.loads.len()).map(|slot| stage.shift(slot, tile)).collect();
+                let loads: SmallVec<[i64; 16]> = (0..stage.loads.len()).map(|slot| stage.shift(slot, tile)).collect();
                 let next = Next { loads: &loads, output: stage.store_shift(tile), origin: tile };
                 // SAFETY: the frame is this stage's part of this thread's scratch, which has room for it.
                 Some(unsafe { compiled.repeated(space.scalars(&stage.scalars), frame, Some(&next)) })

@@ -1,5 +1,6 @@
 //! Reductions of a few elements each, as of the windows of a pool, become expressions: folds are made for long rows.
 
+use super::contraction::contraction;
 use super::expression::{Expression, Step};
 use super::plan::{MapReduce, Operand, Strided};
 use crate::dtype::{DType, Literal};
@@ -17,9 +18,13 @@ const MOST_STEPS: usize = 96;
 /// The fewest results.
 const MANY: usize = 1 << 8;
 
-/// A reduction of a few elements as an expression without one, if there is such a thing; or the reduction.
+/// A reduction of a few elements as an expression without one, if there is such a thing; or the reduction. Contractions have kernels of
+/// their own.
 pub(super) fn unrolled(work: MapReduce) -> MapReduce {
-    short(&work).unwrap_or(work)
+    match contraction(&work) {
+        None => short(&work).unwrap_or(work),
+        Some(_) => work,
+    }
 }
 
 fn short(work: &MapReduce) -> Option<MapReduce> {

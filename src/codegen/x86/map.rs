@@ -172,7 +172,7 @@ impl Map {
         let frame_bytes = self.stores.frame_bytes().next_multiple_of(64);
         let mut scratch = Scratch::new(frame_bytes + self.stages.bytes());
         let operands = self.bases.len();
-        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
+        let mut positions = SmallVec::<[i64; 17]>::from_elem(0, operands + 1);
         let (row_axis, row_stride) = self.walk.row_axis();
         let mut row = group * self.part_rows;
         // SAFETY: the frame has the kernel's size and starts on a cache line; the rows and columns told to the kernel are of the

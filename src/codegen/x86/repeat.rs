@@ -25,7 +25,7 @@ pub(in crate::codegen) struct OneRun<'j> {
     pub(super) kernel: &'j Kernel,
     pub(super) bases: &'j Bases,
     /// The bytes from one row of each operand to the next.
-    pub(super) steps: SmallVec<[i64; 8]>,
+    pub(super) steps: SmallVec<[i64; 16]>,
     pub(super) rows: usize,
     pub(super) length: usize,
     /// The bytes from one row of the output to the next.
@@ -79,7 +79,7 @@ impl<'j> OneRun<'j> {
             return false;
         }
         let to_next = |k: usize| next.loads[k] + self.bases.by_origin(k, next.origin);
-        let loads: SmallVec<[i64; 8]> = (0..self.bases.len()).map(to_next).collect();
+        let loads: SmallVec<[i64; 16]> = (0..self.bases.len()).map(to_next).collect();
         let position = self.bases.position_step(next.origin);
         if self.rows == 1 {
             (self.steps, self.output_step, self.position_step) = (loads, next.output, position);

@@ -345,4 +345,6 @@ fn windows_are_no_folds() {
     assert!(pooled(&[16, 8, 2, 8, 2]).reduce.is_none(), "four elements each");
     assert!(pooled(&[16, 8, 4, 8, 8]).reduce.is_some(), "too many for one expression");
     assert!(pooled(&[2, 2, 2, 2, 2]).reduce.is_some(), "too few results");
+    let product = contraction::matmul(&input("x", &[40, 5]), &input("y", &[5, 40])).unwrap();
+    assert!(only(&product).reduce.is_some(), "a contraction");
 }

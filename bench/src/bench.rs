@@ -56,6 +56,11 @@ impl Bench {
         wanted
     }
 
+    /// Whether this row is all that was asked for.
+    pub fn wants_only(&self, row: &str) -> bool {
+        matches!(&self.prefixes[..], [prefix] if prefix == row)
+    }
+
     /// Whether any row that begins with `group` can be wanted, so that its inputs are worth making.
     pub fn wants_some(&self, group: &str) -> bool {
         let overlaps = |prefix: &String| group.starts_with(prefix.as_str()) || prefix.starts_with(group);

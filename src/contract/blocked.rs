@@ -5,6 +5,7 @@ use super::deliver::deliver;
 use super::kernel::{Kernel, Number, Tile, same};
 use super::pack::{View, fill};
 use super::plan::{Pack, Path, Plan, Read, share};
+use super::room::Room;
 use super::{Operand, Operands, Product, Source};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -23,12 +24,8 @@ impl<K: Kernel> Scratch<K> {
     fn new(plan: &Plan) -> Scratch<K> {
         let (acc, elem) = (size_of::<K::Acc>(), size_of::<K::Elem>());
         let (left, right) = (plan.most_rows * plan.depth.most, plan.most_cols * plan.depth.most);
-        let mut bytes = 0;
-        let mut take = |wanted: bool, size: usize| {
-            let start = bytes;
-            bytes += if wanted { size.next_multiple_of(64) } else { 0 };
-            start
-        };
+        let mut room = Room::default();
+        let mut take = |wanted: bool, size: usize| room.take(usize::from(wanted), size);
         let panel = K::COLS * plan.depth.most;
         let packed = plan.packs.iter().map(|pack| pack.line_step * pack.depth_step).max().unwrap_or(0);
         Scratch {
@@ -36,7 +33,7 @@ impl<K: Kernel> Scratch<K> {
             right: take(plan.right != Read::Shared, if plan.right == Read::Direct { panel } else { right } * acc),
             tile: take(true, plan.most_rows * plan.most_cols * acc),
             narrow: take(!same::<K>(), left.max(right).max(packed) * elem),
-            bytes,
+            bytes: room.bytes,
             kernel: PhantomData,
         }
     }

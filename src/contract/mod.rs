@@ -20,6 +20,7 @@ mod deliver;
 mod kernel;
 mod pack;
 mod plan;
+mod room;
 mod strip;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 use super::deliver::{deliver, finished_stride};
 use super::kernel::{Kernel, same};
 use super::plan::{PART, Path, Sizes};
+use super::room::Room;
 use super::{Operand, Operands, Product, TileShape};
 
 /// How tiny products run.
@@ -52,12 +53,8 @@ pub(super) fn serves(sizes: Sizes) -> bool {
 pub(super) fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes) {
     let mut left = Reading::new(&product.left);
     let mut right = Reading::new(&product.right);
-    let mut bytes = 0;
-    let mut take = |count: usize, size: usize| {
-        let start = bytes;
-        bytes += (count * size).next_multiple_of(64);
-        start
-    };
+    let mut room = Room::default();
+    let mut take = |count: usize, size: usize| room.take(count, size);
     let (acc, elem) = (size_of::<K::Acc>(), size_of::<K::Elem>());
     let count = sizes.rows * sizes.cols;
     left.wide = take(left.offsets.len() * LANES, acc);
@@ -71,7 +68,7 @@ pub(super) fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes) {
         .collect();
     let dense = out.iter().enumerate().all(|(i, &offset)| offset == i as isize);
     let batch_step = (PART / sizes.work()).next_multiple_of(LANES).max(LANES);
-    product.thread_bytes = bytes;
+    product.thread_bytes = room.bytes;
     product.parts = vec![sizes.batch.div_ceil(batch_step)];
     product.tiles = vec![TileShape { rows: sizes.rows, cols: sizes.cols, stride: finished_stride::<K>(sizes.cols) }];
     product.path = Path::Tiny(Plan { sizes, batch_step, left, right, out, dense, sums, narrow, tile });

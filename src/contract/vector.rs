@@ -9,6 +9,7 @@
 use super::deliver::{deliver, finished_stride};
 use super::kernel::{Kernel, Number, same};
 use super::plan::{PART, Path, Sizes};
+use super::room::Room;
 use super::{Operand, Operands, Product, Source, TileShape};
 use std::ops::Range;
 
@@ -64,12 +65,8 @@ pub(super) fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes) {
     let spans = if parts < 8 { (sizes.depth / (8 * BLOCK)).clamp(1, 16) } else { 1 };
     let span = sizes.depth.div_ceil(spans).next_multiple_of(BLOCK).max(BLOCK);
     let spans = sizes.depth.div_ceil(span).max(1);
-    let mut bytes = 0;
-    let mut take = |count: usize, size: usize| {
-        let start = bytes;
-        bytes += (count * size).next_multiple_of(64);
-        start
-    };
+    let mut room = Room::default();
+    let mut take = |count: usize, size: usize| room.take(count, size);
     let (acc, elem) = (size_of::<K::Acc>(), size_of::<K::Elem>());
     let block = sizes.depth.min(BLOCK);
     let wide = (LANES * line_step).max(BUNCH * block);
@@ -80,7 +77,7 @@ pub(super) fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes) {
         wide: take(wide, acc),
         narrow: take(if same::<K>() { 0 } else { wide }, elem),
     };
-    product.thread_bytes = bytes;
+    product.thread_bytes = room.bytes;
     product.parts = vec![parts * spans];
     if spans > 1 {
         product.parts.push(parts);

@@ -117,7 +117,7 @@ pub static CNN: Model = Model {
     plain_loss: plain::cnn,
 };
 
-/// The maxima of 2×2 squares beside each other. There is no pooling op yet; such squares are axes of their own.
+/// The maxima of 2×2 squares beside each other. Such squares are axes of their own, which says the same as a pool.
 fn pooled(x: &DynTensor) -> DynTensor {
     let [samples, channels, height, width] = x.shape() else { unreachable!("images have four axes") };
     let squares = [*samples, *channels, height / 2, 2, width / 2, 2].map(|size| size as isize);

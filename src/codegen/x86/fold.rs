@@ -90,7 +90,7 @@ impl Fold {
             kind,
             full,
         };
-        let stages = Stages::new(&written, &staged, walked)?;
+        let stages = Stages::new(&written, &staged, Vec::new(), walked)?;
         let (walk, kernels) = match split.order {
             Order::Along => {
                 if reduced.sizes.len() > 1 || split.elements < SHORTEST_ROW && split.outputs > FEW_ROWS {

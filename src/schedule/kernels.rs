@@ -169,7 +169,8 @@ impl<'a> Forming<'a> {
             self.drafts[draft].rows = true;
             return draft;
         }
-        if let Some(&draft) = drafts.iter().find(|&&draft| producers.contains(&draft) && self.turns_with(stage, draft)) {
+        if let Some(&draft) = drafts.iter().find(|&&draft| producers.contains(&draft) && self.turns_with(stage, draft))
+        {
             self.drafts[draft].stages.push(stage);
             self.drafts[draft].turned = true;
             return draft;

@@ -22,11 +22,8 @@ pub(super) fn turned(members: &[Member<'_>]) -> Option<(usize, LedBy)> {
     let led_by: LedBy = members.iter().map(|&member| led_by(member, members, rows)).collect::<Option<_>>()?;
     let facts: SmallVec<[Option<RowFacts>; 8]> =
         members.iter().zip(&led_by).map(|((_, facts), axis)| axis.map(|axis| facts.led_by(axis))).collect();
-    let seen: SmallVec<[Member<'_>; 8]> = members
-        .iter()
-        .zip(&facts)
-        .map(|(&(stage, facts), turned)| (stage, turned.as_ref().unwrap_or(facts)))
-        .collect();
+    let seen: SmallVec<[Member<'_>; 8]> =
+        members.iter().zip(&facts).map(|(&(stage, facts), turned)| (stage, turned.as_ref().unwrap_or(facts))).collect();
     let is_turned = led_by.iter().any(Option::is_some);
     (is_turned && fits(&seen, 1)).then_some((rows, led_by))
 }

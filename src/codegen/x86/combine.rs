@@ -115,7 +115,11 @@ impl Select {
         }
         let mut value = vectors[0];
         // What is above the lanes that still count may be anything.
-        if width == Width::Y {
+        if width == Width::Z {
+            let upper = self.extract(op::EXTRACTI64X4, Width::Z, value, Some(1));
+            value = self.combined(combine, value, upper);
+        }
+        if width != Width::X {
             let upper = self.extract(op::EXTRACTI128, Width::Y, value, Some(1));
             value = self.combined(combine, value, upper);
         }

@@ -182,7 +182,7 @@ impl<'s> Writer<'s> {
                 if copies > 1 {
                     let mut line = Line::new(&pieces.values, copies, NONE);
                     line.add(&pieces.body, 0..copies);
-                    let pins = self.pins(&line);
+                    let pins = self.pins(&line, self.spec.full.registers() - 1);
                     self.vectors(copies * lanes, &line, &pins, true);
                 }
                 let mut line = Line::new(&pieces.values, 1, NONE);
@@ -236,7 +236,8 @@ impl<'s> Writer<'s> {
         for first in (0..vectors).step_by(2) {
             line.add(&pieces.body, first..first + 2);
         }
-        let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), 15 - k as u8)).collect();
+        let last = self.spec.full.registers() - 1;
+        let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), last - k as u8)).collect();
         let [done, even, end] = [(); 3].map(|()| self.asm.label());
         self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
         self.asm.jump_if(Condition::Below, done);
@@ -248,7 +249,9 @@ impl<'s> Writer<'s> {
             let mem = Operand::Memory(self.frame.home(&mut self.asm, nothing, 0));
             self.asm.vector(op::MOVUPS, width, register, 0, mem, None);
         }
-        self.vectors(ACCUMULATORS, &line, &fixed, true);
+        // Registers of 512 bits are many: constants have some of them.
+        let pins = if self.spec.full == Width::Z { self.pins(&line, last - vectors as u8) } else { Vec::new() };
+        self.vectors(ACCUMULATORS, &line, &[&fixed[..], &pins].concat(), true);
         self.asm.compare(RAX, RDX);
         self.asm.jump_if(Condition::Equal, even);
         for (k, &(_, register)) in fixed.iter().enumerate() {
@@ -276,7 +279,7 @@ impl<'s> Writer<'s> {
         self.asm.jump(end);
         self.asm.bind(even);
         let kept = pieces.values.iter().enumerate().filter_map(|(id, value)| match value.home {
-            Home::Accumulators(k) => Some((id as Id, 15 - k)),
+            Home::Accumulators(k) => Some((id as Id, last - k)),
             _ => None,
         });
         self.write(&line, &kept.collect::<Vec<_>>());
@@ -289,9 +292,8 @@ impl<'s> Writer<'s> {
         Allocator { asm, places: frame, sites, spills, full }.write(line, &Uses::of(line), fixed);
     }
 
-    /// Constants and the like for registers that no copy needs, those most used first.
-    fn pins(&self, line: &Line) -> Vec<(Id, u8)> {
-        let last = self.spec.full.registers() - 1;
+    /// Constants and the like for registers that no copy needs, those most used first, from a register downwards.
+    fn pins(&self, line: &Line, last: u8) -> Vec<(Id, u8)> {
         let most = if self.spec.full == Width::Z { 24 } else { 8 };
         let spare = usize::from(last).saturating_sub(Uses::of(line).pressure + 2).min(most);
         let values = &self.built.pieces.values;
@@ -384,7 +386,16 @@ impl<'s> Writer<'s> {
         if self.spec.full == Width::Z {
             // One bit a lane, in a table by their number.
             self.asm.lea(RCX, Mem::At(self.masks[0], 0));
-            return self.asm.load_mask(Mem::Indexed(RCX, RDX, 2, 0));
+            self.asm.load_mask(Mem::Indexed(RCX, RDX, 2, 0));
+            if let Kind::Along { combine, .. } = self.spec.kind {
+                self.asm.neg(RDX);
+                self.asm.lea(RCX, Mem::At(self.masks[1], 64));
+                let from = Mem::Indexed(RCX, RDX, combine.accumulator_size() as u8, 0);
+                self.asm.vector(op::MOVUPS, Width::Z, 0, 0, Operand::Memory(from), None);
+                self.asm.vector(op::MOVUPS_STORE, Width::Z, 0, 0, Operand::Memory(Mem::Base(RDI, TAIL_32)), None);
+                self.asm.neg(RDX);
+            }
+            return;
         }
         self.asm.neg(RDX);
         for (table, scale, to) in [(self.masks[0], 4, TAIL_32), (self.masks[1], 8, TAIL_64)] {
@@ -518,13 +529,13 @@ impl<'s> Writer<'s> {
             }
         }
         self.asm.bind(self.masks[0]);
-        self.asm.bind(self.masks[1]);
         if full == Width::Z {
             let lanes: Vec<[u8; 2]> = (0..16).map(|lanes| ((1u16 << lanes) - 1).to_le_bytes()).collect();
             self.asm.data(lanes.as_flattened());
-        } else {
-            self.asm.data(&[0xff; 32]);
-            self.asm.data(&[0; 32]);
+        }
+        self.asm.bind(self.masks[1]);
+        if full == Width::Y || matches!(self.spec.kind, Kind::Along { .. }) {
+            [0xff, 0].iter().for_each(|&byte| self.asm.data(&[byte; 64][..full.bytes()]));
         }
         self.asm.bind(self.frame.lane_numbers);
         let lanes: Vec<[u8; 8]> = (0..4 * self.built.lanes as u64 * 2).map(u64::to_le_bytes).collect();

@@ -55,6 +55,38 @@ fn workers_take_parts_too() {
 }
 
 #[test]
+fn a_thread_begins_with_the_same_part_in_every_job() {
+    let pool = pool();
+    let mut before = None;
+    for _ in 0..100 {
+        let everybody = std::sync::Barrier::new(3);
+        let who = Mutex::new([None; 3]);
+        pool.run(3, 3, &|part| {
+            who.lock().unwrap()[part] = Some(thread::current().id());
+            everybody.wait();
+        });
+        let who = who.into_inner().unwrap();
+        assert_eq!(who[0], Some(thread::current().id()), "the caller has the first share");
+        assert_eq!(*before.get_or_insert(who), who);
+    }
+}
+
+#[test]
+fn what_a_thread_does_not_get_to_others_do() {
+    let pool = pool();
+    let caller = thread::current().id();
+    let by_caller = AtomicUsize::new(0);
+    pool.run(2, 40, &|_| {
+        if thread::current().id() == caller {
+            by_caller.fetch_add(1, Relaxed);
+        } else {
+            thread::sleep(Duration::from_millis(5));
+        }
+    });
+    assert!(by_caller.load(Relaxed) > 20, "{by_caller:?}");
+}
+
+#[test]
 fn fewer_threads_leave_workers_asleep() {
     let pool = pool();
     pool.run(4, 4, &|_| thread::sleep(Duration::from_millis(2)));

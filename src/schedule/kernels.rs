@@ -115,12 +115,15 @@ impl<'a> Forming<'a> {
         producers
     }
 
-    /// Drafts that read much of what a stage reads, youngest first.
+    /// Drafts that read much of what a stage reads, youngest first. Contractions are no company: they read everything many times over
+    /// anyway, and are better off with who reads what they make.
     fn company(&self, stage: usize) -> SmallVec<[usize; 4]> {
         let mut company: SmallVec<[usize; 4]> = SmallVec::new();
-        let Some(facts) = &self.facts[stage] else { return company };
+        let is_loop = |stage: usize| self.contractions[stage].is_none();
+        let Some(facts) = self.facts[stage].as_ref().filter(|_| is_loop(stage)) else { return company };
         for read in self.stages[stage].reads.iter().filter(|read| read.len() >= facts.work() / 2) {
-            for &reader in self.readers.get(&read.id()).into_iter().flatten().rev().take(NEIGHBOURS) {
+            let readers = self.readers.get(&read.id()).into_iter().flatten().rev().take(NEIGHBOURS);
+            for &reader in readers.filter(|&&reader| is_loop(reader)) {
                 if !company.contains(&self.home[reader]) {
                     company.push(self.home[reader]);
                 }

@@ -19,6 +19,8 @@ pub(in crate::codegen) struct Folder {
     /// (`n`, accumulators, values): accumulator `i` takes in value `i`, or the one value there is.
     pub(in crate::codegen) block: unsafe fn(usize, *mut u8, *const u8),
     pub(super) one: unsafe fn(usize, *mut u8, *const u8),
+    /// (`n`, values): value `i` becomes numbers `2 i` and `2 i + 1`, combined, for each `i` below `n`.
+    pub(in crate::codegen) pairs: unsafe fn(usize, *mut u8),
     /// (`n`, accumulators, values): accumulator `i % ACCUMULATORS` takes in value `i`.
     pub(super) interleaved: unsafe fn(usize, *mut u8, *const u8),
     /// (accumulators): all into the first.
@@ -68,6 +70,7 @@ macro_rules! folders {
 folders! {
     block(n: usize, to: *mut u8, values: *const u8);
     one(n: usize, to: *mut u8, value: *const u8);
+    pairs(n: usize, values: *mut u8);
     interleaved(n: usize, to: *mut u8, values: *const u8);
     tree(to: *mut u8);
     rows(rows: usize, length: usize, to: *mut u8, values: *const u8, identity: *const u8);
@@ -93,6 +96,17 @@ unsafe fn one<C: Combine>(n: usize, to: *mut u8, value: *const u8) {
     let (to, value) = unsafe { (slice::from_raw_parts_mut(to.cast::<C::T>(), n), value.cast::<C::T>().read()) };
     for to in to {
         *to = C::combine(*to, value);
+    }
+}
+
+/// # Safety
+/// `2 n` lanes behind `values`.
+#[inline(always)]
+unsafe fn pairs<C: Combine>(n: usize, values: *mut u8) {
+    // SAFETY: the caller's promise.
+    let values = unsafe { slice::from_raw_parts_mut(values.cast::<C::T>(), 2 * n) };
+    for i in 0..n {
+        values[i] = C::combine(values[2 * i], values[2 * i + 1]);
     }
 }
 

@@ -214,7 +214,17 @@ impl Cascade {
     /// # Safety
     /// The slots have room for `n` lanes each, and the hand holds them.
     pub(in crate::codegen) unsafe fn push(&mut self, folder: &Folder, n: usize) {
-        let mut k = 0;
+        // SAFETY: the caller's promise.
+        unsafe { self.push_group(folder, n, 0) }
+    }
+
+    /// Takes in a group of `2^level` leaves, which are combined in the hand. Only such groups, or larger ones, came before it.
+    ///
+    /// # Safety
+    /// As for [`Cascade::push`].
+    pub(in crate::codegen) unsafe fn push_group(&mut self, folder: &Folder, n: usize, level: u32) {
+        debug_assert!(self.count.is_multiple_of(1 << level), "smaller groups come last");
+        let mut k = level as usize;
         while self.count >> k & 1 == 1 {
             // SAFETY: the caller's promise; slots do not overlap.
             unsafe { (folder.block)(n, self.slots[k + 1], self.slots[0]) };
@@ -222,7 +232,7 @@ impl Cascade {
             k += 1;
         }
         self.slots.swap(0, k + 1);
-        self.count += 1;
+        self.count += 1 << level;
     }
 
     /// Everything that was taken in; the cascade is then empty again.

@@ -92,7 +92,7 @@ impl Fold {
             kind,
             full,
         };
-        let stages = Stages::new(&written, &staged, walked)?;
+        let stages = Stages::new(&written, &staged, Vec::new(), walked)?;
         let (walk, kernels) = match split.order {
             Order::Along => {
                 if reduced.sizes.len() > 1 || split.elements < SHORTEST_ROW && split.outputs > FEW_ROWS {
@@ -279,10 +279,9 @@ impl Fold {
                     let first = leaf * ALONG_LEAF;
                     let whole = (self.split.elements - first) / ALONG_LEAF;
                     let leaves = whole.min(part.leaves.end - leaf).min(BLOCK).min(self.stages.rows(ALONG_LEAF));
-                    let (rows, length) = match leaves * outputs.len() {
-                        0 => (1, self.split.elements - first),
-                        rows => (rows, ALONG_LEAF),
-                    };
+                    let (leaves, length) =
+                        if leaves == 0 { (1, self.split.elements - first) } else { (leaves, ALONG_LEAF) };
+                    let rows = leaves * outputs.len();
                     for k in 0..operands {
                         call.pointer(k, self.bases.address(on, k, positions[k] + first as i64 * stride(k)));
                     }
@@ -291,16 +290,28 @@ impl Fold {
                     call.position(self.bases.position(on, element), ALONG_LEAF);
                     self.stages.bring_rows(on, &mut call, room, [element, ALONG_LEAF], [rows, length]);
                     call.run(rows, length);
-                    for row in 0..rows {
-                        cascade.hand().copy_from_nonoverlapping(values.add(row * width), width);
-                        cascade.push(&self.split.folder, 1);
-                        leaf += 1;
+
+                    // Pairs of all of them at once, as far as they are whole subtrees.
+                    let level = leaves.trailing_zeros().min((leaf - part.leaves.start).trailing_zeros());
+                    for level in 1..=level {
+                        (self.split.folder.pairs)(rows >> level, values);
+                    }
+                    let groups = leaves >> level;
+                    if groups == 1 && leaves == part.leaves.len() {
+                        let totals = Value { lanes: values, uniform: false };
+                        self.split.write(totals, output, outputs.len(), part.split, on.out);
+                        output = outputs.end;
+                        break;
+                    }
+                    leaf += leaves;
+                    for group in 0..groups * outputs.len() {
+                        cascade.hand().copy_from_nonoverlapping(values.add(group * width), width);
+                        cascade.push_group(&self.split.folder, 1, level);
                         // Several outputs have all their leaves here, one after the other.
-                        if leaf == part.leaves.end {
+                        if leaf == part.leaves.end && (group + 1).is_multiple_of(groups) {
                             let total = Value { lanes: cascade.total(&self.split.folder, 1), uniform: false };
                             self.split.write(total, output, 1, part.split, on.out);
                             output += 1;
-                            leaf = if output < outputs.end { part.leaves.start } else { leaf };
                         }
                     }
                 }

@@ -64,3 +64,22 @@ fn a_variable_says_what_it_holds_and_forgets_its_gradient() {
     x.zero_grad();
     assert!(x.grad().is_none());
 }
+
+#[test]
+fn a_tensor_like_another_has_its_shape_and_dtype() -> Result<()> {
+    let x = DynTensor::zeros(&[2, 0, 3], DType::F16);
+    for like in [x.zeros_like(), x.ones_like(), x.full_like(Literal::zero(DType::F16))] {
+        assert_eq!((like.shape(), like.dtype()), (x.shape(), x.dtype()));
+    }
+    let x = floats();
+    assert_eq!(x.zeros_like().data::<f32>()?, [0.0; 3]);
+    assert_eq!(x.ones_like().data::<f32>()?, [1.0; 3]);
+    assert_eq!(x.full_like(Literal::F32(2.5)).data::<f32>()?, [2.5; 3]);
+    let refused = x.try_full_like(Literal::I64(2)).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::DType);
+    assert!(
+        refused.to_string().starts_with("full_like: the value is i64, the tensor f32: cast one of them"),
+        "{refused}"
+    );
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! Reductions of a few elements each, and every other element of a row, against plain loops.
 
-use zither::{DType, DynTensor, Result, Step, Tensor};
+use zither::{DType, DynTensor, Pool, Result, Step, Tensor, grad};
 
 /// Numbers from -4 to 4, the same in each run.
 fn numbers(len: usize) -> Vec<f64> {
@@ -96,6 +96,64 @@ fn every_other_element_is_read_to_the_very_end() -> Result<()> {
             let expected: Vec<f32> =
                 (0..rows * columns).map(|i| x[i / columns * width + i % columns * 2] * 2.0 + 1.0).collect();
             assert_eq!(got, expected, "{rows} rows of {columns}");
+        }
+    }
+    Ok(())
+}
+
+/// Where the gradient of each window of a `[2, h, w]` goes: to the first largest element inside, nothing being larger than NaN.
+fn largest_places(x: &[f32], [h, w]: [usize; 2], pool: &Pool<2>, places: [usize; 2]) -> Vec<usize> {
+    let mut chosen = Vec::new();
+    for window in 0..2 * places[0] * places[1] {
+        let (plane, p, q) = (window / (places[0] * places[1]), window / places[1] % places[0], window % places[1]);
+        let mut best: Option<usize> = None;
+        for tap in 0..pool.kernel[0] * pool.kernel[1] {
+            let (a, b) = (tap / pool.kernel[1], tap % pool.kernel[1]);
+            let row = (p * pool.stride[0] + a * pool.dilation[0]).wrapping_sub(pool.padding[0]);
+            let column = (q * pool.stride[1] + b * pool.dilation[1]).wrapping_sub(pool.padding[1]);
+            if row < h && column < w {
+                let at = (plane * h + row) * w + column;
+                let is_better = |old: usize| x[at] > x[old] || x[at].is_nan() && !x[old].is_nan();
+                if best.is_none_or(is_better) {
+                    best = Some(at);
+                }
+            }
+        }
+        chosen.push(best.expect("every window has an element inside"));
+    }
+    chosen
+}
+
+#[test]
+fn the_gradient_of_a_max_pool_goes_to_the_first_largest_element_inside() -> Result<()> {
+    let values = [0.5f32, 1.0, f32::NEG_INFINITY, 1.0, f32::NAN, f32::NEG_INFINITY, -2.0, 1.0, 0.0, f32::INFINITY];
+    let pools = [
+        Pool::new([2, 2]),
+        Pool::new([1, 1]),
+        Pool { padding: [1, 1], ..Pool::new([3, 3]).stride([2, 2]) },
+        Pool { padding: [1, 0], ceil_mode: true, ..Pool::new([2, 3]).stride([3, 2]) },
+        Pool { padding: [1, 1], dilation: [2, 3], ..Pool::new([2, 2]).stride([1, 2]) },
+        Pool { padding: [2, 1], ceil_mode: true, ..Pool::new([4, 2]).stride([3, 5]) },
+    ];
+    for (pool, [h, w]) in pools.iter().flat_map(|pool| [[6, 8], [7, 9], [12, 33]].map(|size| (pool, size))) {
+        for kind in 0..3 {
+            let value = |i: usize| match kind {
+                0 => f32::NEG_INFINITY,
+                1 => (i * 7919 % 31) as f32,
+                _ => values[(i * 2654435761) % 97 % values.len()],
+            };
+            let plain: Vec<f32> = (0..2 * h * w).map(value).collect();
+            let x = Tensor::from_data(plain.clone(), [1, 2, h, w]);
+            let y = x.max_pool2d(*pool);
+            let places = [y.shape()[2], y.shape()[3]];
+            let weights: Vec<f32> = (0..y.len()).map(|i| (i % 13) as f32 - 4.0).collect();
+            let mut expected = vec![0.0f32; plain.len()];
+            for (window, at) in largest_places(&plain, [h, w], pool, places).into_iter().enumerate() {
+                expected[at] += weights[window];
+            }
+            let seed = Tensor::from_data(weights, [1, 2, places[0], places[1]]);
+            let slope = grad(&(y * seed).sum_all(), &[&x])?.remove(0);
+            assert_eq!(slope.data()?, expected, "{pool:?} {h} x {w} {kind}");
         }
     }
     Ok(())

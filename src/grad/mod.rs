@@ -6,7 +6,7 @@ mod reduce;
 mod vjp;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Cut, IdMap, IdSet, Identity, Node, Op, Origin, topological};
+use crate::graph::{Cut, IdMap, IdSet, Identity, Node, Op, Origin, ReduceKind, topological};
 use std::collections::HashMap;
 
 /// The gradients of one request, by node. Whoever asks later may ask for a node that was made since.
@@ -66,6 +66,39 @@ pub(crate) fn gradients(output: &Node, seed: Node, wanted: &[Node]) -> Result<Ve
     }
     let grads = tape.propagate(output, seed, |node| reaches.contains(&node.id()))?;
     Ok(wanted.iter().map(|node| grads.get(node).expect("a reached node has a gradient").clone()).collect())
+}
+
+/// By how much `output` changes, to first order, when each input changes by its tangent: forward mode out of reverse mode twice.
+pub(crate) fn jvp(output: &Node, inputs: &[Node], tangents: &[Node]) -> Result<Node> {
+    let op = "jvp";
+    if inputs.len() != tangents.len() {
+        let message = format!("{} tangents for {} inputs: give one for each", tangents.len(), inputs.len());
+        return Err(Error::new(ErrorKind::Value, op, message).made_at("output", output.at()));
+    }
+    for (k, (input, tangent)) in inputs.iter().zip(tangents).enumerate() {
+        if (input.shape(), input.dtype()) != (tangent.shape(), tangent.dtype()) {
+            let kind = if input.dtype() == tangent.dtype() { ErrorKind::Shape } else { ErrorKind::DType };
+            let [has, wants] = [tangent, input].map(|node| format!("{}{:?}", node.dtype(), node.shape()));
+            let message = format!("tangent {k} is {has}, its input {wants}: a change is like what changes");
+            return Err(Error::new(kind, op, message).made_at("tangent", tangent.at()).made_at("input", input.at()));
+        }
+    }
+    // Gradients are linear in their seed, whatever that is; the gradient of what they make of the tangents, with respect to the seed,
+    // is therefore what the tangents make of the output.
+    let seed = output.fill(0.0);
+    let slopes = gradients(output, seed.clone(), inputs)?;
+    let mut total: Option<Node> = None;
+    for (slope, tangent) in slopes.iter().zip(tangents) {
+        let along = (slope * tangent).reduce_all(op, ReduceKind::Sum)?;
+        total = Some(total.map_or_else(|| along.clone(), |total| &total + &along));
+    }
+    let Some(total) = total else { return Ok(output.fill(0.0)) };
+    // Flat everywhere: the seed was not asked for.
+    if !Tape::of(&total, |_| true).order.contains(&seed) {
+        return Ok(output.fill(0.0));
+    }
+    let one = total.fill(1.0);
+    Ok(gradients(&total, one, std::slice::from_ref(&seed))?.remove(0))
 }
 
 /// What gradients pass on their way back, as it was when they set out: a reader on another thread may let go of ops meanwhile.

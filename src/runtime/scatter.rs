@@ -213,18 +213,22 @@ impl<T: Number> Job<'_, T> {
         if self.prefers_stretches() {
             return self.in_stretches::<P>(totals);
         }
-        parallel(count.div_ceil(PART), &|part| {
-            for place in part * PART..((part + 1) * PART).min(count) {
-                // SAFETY: each place belongs to one part.
+        let begin = |places: Range<usize>| {
+            for place in places {
+                // SAFETY: the callers have places of their own.
                 unsafe { totals.write(place, P::START) };
             }
-        });
+        };
+        let begin_all = || {
+            parallel(count.div_ceil(PART), &|part| begin(part * PART..((part + 1) * PART).min(count)));
+        };
         if outer * len * inner == 0 {
+            begin_all();
             return Ok(());
         }
         // Blocks, then columns, then ranges of places, until there is work for some threads.
         let block = len * inner;
-        let group = (PART / block).max(1);
+        let group = (PART / block.max(size * inner)).max(1);
         let groups = outer.div_ceil(group);
         let width = if self.index.is_one_for_all_columns() || inner >= 4 * COLUMNS {
             inner.div_ceil(RANGES * 2).next_multiple_of(16).max(COLUMNS).min(inner)
@@ -234,6 +238,11 @@ impl<T: Number> Job<'_, T> {
         let tiles = if groups >= RANGES || block < PART { 1 } else { inner.div_ceil(width) };
         let width = if tiles == 1 { inner } else { width };
         let ranges = if groups * tiles >= RANGES || block < 4 * PART { 1 } else { RANGES.min(size) };
+        // Whole blocks begin just before they are served, so that they are in the cache.
+        let is_whole = tiles * ranges == 1;
+        if !is_whole {
+            begin_all();
+        }
         parallel(groups * tiles * ranges, &|part| {
             let (part, range) = (part / ranges, part % ranges);
             let (part, tile) = (part / tiles, part % tiles);
@@ -243,6 +252,9 @@ impl<T: Number> Job<'_, T> {
                 columns: tile * width..((tile + 1) * width).min(inner),
                 places: size * range / ranges..size * (range + 1) / ranges,
             };
+            if is_whole {
+                begin(piece.outer.start * size * inner..piece.outer.end * size * inner);
+            }
             // SAFETY: the pieces differ in their blocks, their columns or their places.
             unsafe { self.piece::<P>(&piece, totals) };
         });

@@ -76,6 +76,26 @@ pub fn grad<T: FloatDType, D: Dimension, E: Dimension>(
     Ok(grad::gradients(output.node(), seed, &nodes)?.into_iter().map(Tensor::wrap).collect())
 }
 
+/// By how much `output` changes, to first order, when each input changes by its tangent: the derivative in one direction (forward mode).
+///
+/// ```
+/// use zither::{Tensor, jvp};
+/// let x = Tensor::new([1.0f64, 2.0]);
+/// let y = &x * &x;
+/// assert_eq!(jvp(&y, &[&x], &[&Tensor::new([1.0, 0.5])])?.data()?, [2.0, 2.0]); // 2x · tangent
+/// # Ok::<(), zither::Error>(())
+/// ```
+#[track_caller]
+pub fn jvp<T: FloatDType, D: Dimension, E: Dimension>(
+    output: &Tensor<T, D>,
+    inputs: &[&Tensor<T, E>],
+    tangents: &[&Tensor<T, E>],
+) -> Result<Tensor<T, D>> {
+    let nodes =
+        |tensors: &[&Tensor<T, E>]| -> Vec<Node> { tensors.iter().map(|tensor| tensor.node().clone()).collect() };
+    Ok(Tensor::wrap(grad::jvp(output.node(), &nodes(inputs), &nodes(tangents))?))
+}
+
 /// A function's derivative, written by the user: from the gradient of the result to those of the inputs.
 ///
 /// ```

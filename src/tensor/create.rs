@@ -361,6 +361,48 @@ impl DynTensor {
     }
 }
 
+impl DynTensor {
+    twins! {
+        /// The value everywhere, in this tensor's shape; it is of this tensor's dtype.
+        ///
+        /// ```
+        /// use zither::{DType, DynTensor, Literal};
+        /// let x = DynTensor::zeros(&[2], DType::I64);
+        /// assert_eq!(x.full_like(Literal::I64(7)).data::<i64>()?, [7, 7]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
+        fn full_like try_full_like(&self, value: Literal) -> DynTensor {
+            if value.dtype() != self.dtype() {
+                let message = format!("the value is {}, the tensor {}: cast one of them", value.dtype(), self.dtype());
+                return Err(Error::new(ErrorKind::DType, "full_like", message).made_at("tensor", self.node().at()));
+            }
+            Ok(DynTensor::wrap(Node::full(self.shape(), value)?))
+        }
+
+        /// Zeros in this tensor's shape and dtype.
+        ///
+        /// ```
+        /// # use zither::{DType, DynTensor};
+        /// assert_eq!(DynTensor::ones(&[2], DType::U8).zeros_like().data::<u8>()?, [0, 0]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
+        fn zeros_like try_zeros_like(&self) -> DynTensor {
+            Ok(DynTensor::wrap(Node::full(self.shape(), Literal::zero(self.dtype()))?))
+        }
+
+        /// Ones in this tensor's shape and dtype.
+        ///
+        /// ```
+        /// # use zither::{DType, DynTensor};
+        /// assert_eq!(DynTensor::zeros(&[2], DType::U8).ones_like().data::<u8>()?, [1, 1]);
+        /// # Ok::<(), zither::Error>(())
+        /// ```
+        fn ones_like try_ones_like(&self) -> DynTensor {
+            Ok(DynTensor::wrap(Node::full(self.shape(), Literal::one(self.dtype()))?))
+        }
+    }
+}
+
 /// An error unless numbers between others can be had in the dtype.
 fn check_float(op: &str, dtype: DType) -> Result<()> {
     if dtype.is_float() {

@@ -40,7 +40,7 @@ mod tables;
 mod twins;
 mod var;
 
-pub use autograd::{GradFn, Gradients, grad, is_grad_enabled, no_grad};
+pub use autograd::{GradFn, Gradients, grad, is_grad_enabled, jvp, no_grad};
 pub use compile::{Compiled, Tensors, compile};
 pub use create::manual_seed;
 pub use dimension::{

@@ -16,7 +16,20 @@ use program::{Access, Fold, Guard, Load, LoopProgram, dense};
 
 /// The loop program of a kernel.
 pub(crate) fn lower(kernel: &MapReduce) -> LoopProgram {
-    let order = loop_order(kernel);
+    in_order(kernel, loop_order(kernel))
+}
+
+/// The loop program of a map that walks an axis before all others.
+pub(crate) fn lower_led_by(kernel: &MapReduce, axis: usize) -> LoopProgram {
+    let order = [axis].into_iter().chain((0..kernel.space.len()).filter(|&other| other != axis)).collect();
+    let mut program = in_order(kernel, order);
+    let mut store = dense(&kernel.space);
+    store[..=axis].rotate_right(1);
+    program.store = store;
+    program
+}
+
+fn in_order(kernel: &MapReduce, order: Vec<usize>) -> LoopProgram {
     let kept = kernel.space.len() - kernel.reduce.as_ref().map_or(0, |(_, axes)| axes.len());
     let mut sizes: Vec<usize> = order.iter().map(|&axis| kernel.space[axis]).collect();
     if sizes[kept..].contains(&0) {

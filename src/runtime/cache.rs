@@ -50,6 +50,8 @@ pub(super) fn prepared(request: &Request) -> Arc<Prepared> {
 
 /// A new plan.
 pub(super) fn prepare(request: &Request, keep: Keep) -> Prepared {
+    #[cfg(test)]
+    tests::PLANNED.with(|planned| planned.set(planned.get() + 1));
     let plan = request.plan();
     let prepared = Prepared::new(&plan, request, keep);
     debug::print(&plan, &prepared);
@@ -85,7 +87,13 @@ mod tests {
     use crate::dtype::{DType, Literal};
     use crate::graph::{Node, ReduceKind};
     use crate::memory::Buffer;
-    use crate::runtime::read;
+    use crate::runtime::{execute, read};
+    use std::cell::Cell;
+
+    thread_local! {
+        /// How many plans this thread has made.
+        pub(super) static PLANNED: Cell<usize> = const { Cell::new(0) };
+    }
 
     fn data(values: &[f32]) -> Node {
         Node::from_buffer(Buffer::from_slice("test", values).unwrap(), [values.len()].as_slice().into())
@@ -113,6 +121,27 @@ mod tests {
             let wanted: Vec<f32> = numbers.iter().enumerate().map(|(k, x)| (x - rate * x) + noise(k)).collect();
             assert_eq!(found, wanted);
         }
+    }
+
+    #[test]
+    fn a_request_for_several_nodes_has_the_same_plan_wherever_they_lie_in_memory() {
+        let mut held = Vec::new();
+        let mut last: Vec<Node> = (0..6).map(|k| data(&[k as f32, 1.0, 2.0])).collect();
+        let before = PLANNED.get();
+        for turn in 0..20 {
+            let mut next: Vec<(usize, Node)> = Vec::new();
+            // Made in another order each time, and asked for in the same one.
+            for k in [3, 0, 5, 1, 4, 2].into_iter().map(|k| (k + turn) % 6) {
+                // No two are made in the same way.
+                next.push((k, (0..k).fold(&last[k] * 0.9, |node, _| &node * 0.9)));
+                held.push(data(&[1.0])); // other addresses for what follows
+            }
+            next.sort_by_key(|(k, _)| *k);
+            last = next.into_iter().map(|(_, node)| node).collect();
+            execute(&last).unwrap();
+            held.truncate(held.len() - 5);
+        }
+        assert_eq!(PLANNED.get() - before, 1);
     }
 
     #[test]

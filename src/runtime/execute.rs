@@ -4,7 +4,7 @@ use super::prepared::{Keep, Prepared};
 use super::run::Space;
 use super::{cache, fault, verify};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::Node;
+use crate::graph::{IdSet, Node};
 use crate::memory::{Buffer, BufferMut};
 use crate::schedule::Request;
 
@@ -15,12 +15,16 @@ pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
     if wanted.iter().all(Node::is_realized) {
         return Ok(());
     }
-    let mut bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
+    let bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
     // Locks are taken in one order everywhere, so that two requests never wait for each other.
-    bases.sort_by_key(Node::id);
-    bases.dedup();
-    let _running: Vec<_> = bases.iter().map(Node::lock_running).collect();
-    let missing: Vec<Node> = bases.iter().filter(|node| node.buffer().is_none()).cloned().collect();
+    let mut by_id: Vec<&Node> = bases.iter().collect();
+    by_id.sort_by_key(|node| node.id());
+    by_id.dedup();
+    let _running: Vec<_> = by_id.into_iter().map(Node::lock_running).collect();
+    // In the order they were asked for: the same request has the same fingerprint when it comes again.
+    let mut asked = IdSet::default();
+    let missing = bases.iter().filter(|node| node.buffer().is_none() && asked.insert(node.id()));
+    let missing: Vec<Node> = missing.cloned().collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -513,7 +513,9 @@ fn map_reduce(stage: &Stage) -> &MapReduce {
 }
 
 fn row_program(stage: &Stage, lead: usize) -> RowProgram {
-    RowProgram::new(lower::lower(map_reduce(stage)), lead)
+    let work = map_reduce(stage);
+    let program = stage.led_by.map_or_else(|| lower::lower(work), |axis| lower::lower_led_by(work, axis));
+    RowProgram::new(program, lead)
 }
 
 /// How many rows are run at a time. Of columns that are left out the rows of a group are told.

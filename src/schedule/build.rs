@@ -102,7 +102,7 @@ struct Reads {
 
 impl Reads {
     fn stage(self, node: &Node, work: Work, region: Option<Region>) -> Stage {
-        Stage { node: node.clone(), reads: self.nodes, scalars: self.scalars, work, region }
+        Stage { node: node.clone(), reads: self.nodes, scalars: self.scalars, work, region, led_by: None }
     }
 
     /// A constant: as it is, or told when the kernel is run.

@@ -6,6 +6,7 @@
 use super::contraction::{Contraction, contraction, finishes};
 use super::plan::{Form, Kernel, MapReduce, Stage, Work};
 use super::rows::{self, Member, RowFacts};
+use super::turned::{LedBy, turned};
 use crate::graph::{IdMap, Node};
 use smallvec::SmallVec;
 
@@ -30,10 +31,14 @@ pub(super) fn kernels(stages: Vec<Stage>) -> Vec<Kernel> {
     let drafts = forming.finish();
     let mut stages: Vec<Option<Stage>> = stages.into_iter().map(Some).collect();
     let mut take = |places: &[usize]| places.iter().map(|&place| stages[place].take().expect("once")).collect();
-    drafts
-        .into_iter()
-        .map(|(draft, form)| Kernel { stages: take(&draft.stages), form, after: take(&draft.after) })
-        .collect()
+    let kernel = |(draft, form, led_by): (Draft, Form, LedBy)| {
+        let (mut stages, after): (Vec<Stage>, _) = (take(&draft.stages), take(&draft.after));
+        for (stage, axis) in stages.iter_mut().zip(led_by) {
+            stage.led_by = axis;
+        }
+        Kernel { stages, form, after }
+    };
+    drafts.into_iter().map(kernel).collect()
 }
 
 /// A kernel that is being put together. Stages are known by their places in the running order, and stay in it.
@@ -46,6 +51,8 @@ struct Draft {
     siblings: bool,
     /// The stages run row by row.
     rows: bool,
+    /// Some of them are led by an axis that is not their first.
+    turned: bool,
 }
 
 impl Draft {
@@ -108,12 +115,15 @@ impl<'a> Forming<'a> {
         producers
     }
 
-    /// Drafts that read much of what a stage reads, youngest first.
+    /// Drafts that read much of what a stage reads, youngest first. Contractions are no company: they read everything many times over
+    /// anyway, and are better off with who reads what they make.
     fn company(&self, stage: usize) -> SmallVec<[usize; 4]> {
         let mut company: SmallVec<[usize; 4]> = SmallVec::new();
-        let Some(facts) = &self.facts[stage] else { return company };
+        let is_loop = |stage: usize| self.contractions[stage].is_none();
+        let Some(facts) = self.facts[stage].as_ref().filter(|_| is_loop(stage)) else { return company };
         for read in self.stages[stage].reads.iter().filter(|read| read.len() >= facts.work() / 2) {
-            for &reader in self.readers.get(&read.id()).into_iter().flatten().rev().take(NEIGHBOURS) {
+            let readers = self.readers.get(&read.id()).into_iter().flatten().rev().take(NEIGHBOURS);
+            for &reader in readers.filter(|&&reader| is_loop(reader)) {
                 if !company.contains(&self.home[reader]) {
                     company.push(self.home[reader]);
                 }
@@ -160,6 +170,12 @@ impl<'a> Forming<'a> {
         if let Some(&draft) = drafts.iter().find(|&&draft| self.runs_with(stage, draft, true)) {
             self.drafts[draft].stages.push(stage);
             self.drafts[draft].rows = true;
+            return draft;
+        }
+        if let Some(&draft) = drafts.iter().find(|&&draft| producers.contains(&draft) && self.turns_with(stage, draft))
+        {
+            self.drafts[draft].stages.push(stage);
+            self.drafts[draft].turned = true;
             return draft;
         }
         self.drafts.push(Draft { stages: vec![stage], ..Draft::default() });
@@ -214,7 +230,23 @@ impl<'a> Forming<'a> {
         if draft.siblings || reads_after || draft.stages.len() >= MOST_STAGES {
             return false;
         }
-        self.lead(draft.stages.iter().copied().chain([stage]), columns).is_some()
+        let all = draft.stages.iter().copied().chain([stage]);
+        if draft.turned { self.turned(all).is_some() } else { self.lead(all, columns).is_some() }
+    }
+
+    /// Whether a stage, or others, can run row by row with all of a draft if led by an axis that is not its first.
+    fn turns_with(&self, stage: usize, draft: usize) -> bool {
+        let draft = &self.drafts[draft];
+        draft.rows
+            && !draft.turned
+            && draft.after.is_empty()
+            && draft.stages.len() < MOST_STAGES
+            && self.turned(draft.stages.iter().copied().chain([stage])).is_some()
+    }
+
+    fn turned(&self, stages: impl Iterator<Item = usize>) -> Option<(usize, LedBy)> {
+        let members: Option<SmallVec<[Member<'_>; 8]>> = stages.map(|stage| self.member(stage)).collect();
+        turned(&members?)
     }
 
     fn lead(&self, stages: impl Iterator<Item = usize>, columns: bool) -> Option<usize> {
@@ -285,18 +317,23 @@ impl<'a> Forming<'a> {
         let after = merged(&from.after, &to.after);
         let in_rows = stages.len() <= MOST_STAGES
             && !reads(&to.stages, &from.after)
-            && self.lead(stages.iter().copied(), false).is_some();
+            && match from.turned || to.turned {
+                true => self.turned(stages.iter().copied()).is_some(),
+                false => self.lead(stages.iter().copied(), false).is_some(),
+            };
+        let is_turned = from.turned || to.turned;
         let small = !reads(&to.stages, &merged(&from.stages, &from.after))
             && from.all().all(|stage| self.is_small(stage, draft))
             && !self.waits_for(other, draft);
         let joined = if in_rows {
-            Draft { stages, after, siblings: false, rows: true }
+            Draft { stages, after, siblings: false, rows: true, turned: is_turned }
         } else if small {
             Draft {
                 stages: to.stages.clone(),
                 after: merged(&merged(&from.stages, &from.after), &to.after),
                 siblings: false,
                 rows: to.rows,
+                turned: to.turned,
             }
         } else {
             return;
@@ -308,8 +345,8 @@ impl<'a> Forming<'a> {
         }
     }
 
-    /// The drafts in running order, each with its form.
-    fn finish(self) -> Vec<(Draft, Form)> {
+    /// The drafts in running order, each with its form, and with what leads its stages.
+    fn finish(self) -> Vec<(Draft, Form, LedBy)> {
         let mut order: Vec<usize> = Vec::with_capacity(self.drafts.len());
         let mut done = vec![false; self.drafts.len()];
         // Operands before users, by a list instead of recursion. `true`: the operands are done.
@@ -331,7 +368,16 @@ impl<'a> Forming<'a> {
                 }
             }
         }
-        order.into_iter().map(|draft| (self.drafts[draft].clone(), self.form(&self.drafts[draft]))).collect()
+        let finished = |draft: usize| {
+            let draft = self.drafts[draft].clone();
+            let turned = if draft.turned { self.turned(draft.stages.iter().copied()) } else { None };
+            let (form, led_by) = match turned {
+                Some((rows, led_by)) => (Form::Rows([rows].as_slice().into()), led_by),
+                None => (self.form(&draft), LedBy::new()),
+            };
+            (draft, form, led_by)
+        };
+        order.into_iter().map(finished).collect()
     }
 
     fn form(&self, draft: &Draft) -> Form {

@@ -17,6 +17,7 @@ mod print;
 mod request;
 mod rows;
 mod snapshot;
+mod turned;
 mod unroll;
 
 #[cfg(test)]

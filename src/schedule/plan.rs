@@ -47,6 +47,8 @@ pub(crate) struct Stage {
     pub(crate) work: Work,
     /// Which part of the node's numbers this stage writes; `None` for all of them.
     pub(crate) region: Option<Region>,
+    /// The axis that is walked first by a map that runs row by row, if it is not the first of its space.
+    pub(crate) led_by: Option<usize>,
 }
 
 /// A number that is told when a kernel is run.

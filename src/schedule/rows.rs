@@ -13,6 +13,12 @@ use std::ops::Range;
 /// Rows of more elements than this do not stay in the cache.
 const LONGEST_ROW: usize = 1 << 16;
 
+/// Longer rows than that, up to this many elements, are still nearer than memory from one stage to the next. Several such rows are not: nothing
+/// longer than the second number may lie between the stages then, and there must be as many rows as the third says.
+const LONGEST_PASSED: usize = 1 << 18;
+const LONGEST_BETWEEN: usize = 1 << 12;
+const FEWEST_PASSED: usize = 32;
+
 /// Below this many rows there would be too few pieces of work for the threads, if the rows are long.
 const FEWEST_ROWS: usize = 8;
 
@@ -62,6 +68,34 @@ impl RowFacts {
         self.work
     }
 
+    /// How many rows the first axis makes; `None` where it makes none.
+    pub(super) fn rows(&self) -> Option<usize> {
+        self.sizes.first().copied().filter(|_| self.before > 0 && self.leads.is_none())
+    }
+
+    /// The sizes of what is made.
+    pub(super) fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// The facts of a map that walks an axis before all others.
+    pub(super) fn led_by(&self, axis: usize) -> RowFacts {
+        let order = || [axis].into_iter().chain((0..self.kept.len()).filter(move |&other| other != axis));
+        RowFacts {
+            kept: order().map(|place| self.kept[place]).collect(),
+            sizes: order().map(|place| self.sizes[place]).collect(),
+            before: self.before,
+            work: self.work,
+            leads: self.leads.clone(),
+            loads: self.loads.clone(),
+        }
+    }
+
+    /// The elements that are made for one row.
+    fn made_len(&self, lead: usize) -> usize {
+        self.sizes[lead..].iter().product()
+    }
+
     /// The elements that are computed for one row.
     fn row_len(&self, lead: usize) -> usize {
         self.work / self.sizes[..lead].iter().product::<usize>().max(1)
@@ -81,7 +115,7 @@ impl RowFacts {
 
     /// Whether row `r` reads nothing but row `r` of a dense tensor of `made` sizes through an operand, rows being the `lead`
     /// first axes.
-    fn row_by_row(&self, work: &MapReduce, load: usize, made: &[usize], lead: usize) -> bool {
+    pub(super) fn row_by_row(&self, work: &MapReduce, load: usize, made: &[usize], lead: usize) -> bool {
         let Some((offset, strides)) = &self.loads[load] else { return false };
         if made.len() < lead {
             return false;
@@ -125,10 +159,13 @@ pub(super) fn lead(members: &[Member<'_>], columns: bool) -> Option<usize> {
 }
 
 /// Whether every row of every stage needs only the same row of what the others make, and rows are worth it.
-fn fits(members: &[Member<'_>], lead: usize) -> bool {
+pub(super) fn fits(members: &[Member<'_>], lead: usize) -> bool {
     let row = members.iter().map(|(_, facts)| facts.row_len(lead)).max().unwrap_or(0);
     let rows: usize = members[0].1.sizes[..lead].iter().product();
-    let worth_it = row <= LONGEST_ROW && (rows >= FEWEST_ROWS || row <= SHORT_ROW);
+    let is_read = |(stage, _): &&Member<'_>| members.iter().any(|(other, _)| other.reads.contains(&stage.node));
+    let between = || members.iter().filter(is_read).map(|(_, facts)| facts.made_len(lead)).max().unwrap_or(0);
+    let passed = || row <= LONGEST_PASSED && rows >= FEWEST_PASSED && between() <= LONGEST_BETWEEN;
+    let worth_it = row <= LONGEST_ROW && (rows >= FEWEST_ROWS || row <= SHORT_ROW) || passed();
     // Rows that do not follow each other at one stride are not run at a time, which short ones do not pay for.
     let together = members.iter().map(|(_, facts)| facts.even_rows(lead)).min().unwrap_or(1);
     let even = together == rows || row.saturating_mul(together) >= SHORT_ROW / 4;

@@ -254,8 +254,13 @@ impl Run<'_, '_> {
         };
         let yes_in = self.source(yes, next[1]);
         self.end(inst.args, next);
-        let to = self.keep(inst.to, own, first_use);
-        self.emit(op::PTERNLOGD, inst.width, to, no_in, yes_in, Some(CHOOSE));
+        self.emit(op::PTERNLOGD, inst.width, own, no_in, yes_in, Some(CHOOSE));
+        match self.states[inst.to as usize].register {
+            Some(fixed) if self.fixed >> fixed & 1 == 1 => {
+                self.emit(op::MOVAPS, inst.width, fixed, 0, Source::Register(own), None);
+            }
+            _ => _ = self.keep(inst.to, own, first_use),
+        }
     }
 
     fn rare(&mut self, f: LaneFn, inst: &Inst, next: [u32; 3], first_use: u32) {

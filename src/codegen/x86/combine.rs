@@ -77,8 +77,12 @@ impl Select {
         last.to = accumulator;
     }
 
-    /// A quicker way to fold values that are not NaN, if there is one.
+    /// A quicker way to fold values that are not NaN, if there is one. In registers of 512 bits there is not: there, the work is in
+    /// what is folded.
     pub(super) fn quick_fold(&mut self, combine: Combine, accumulator: Id, value: Id) {
+        if self.is_wide() {
+            return;
+        }
         let lane = combine.lane();
         let (is_double, width) = (lane == Lane::F64, self.width(lane));
         let op = match combine.word() {
@@ -139,7 +143,11 @@ impl Select {
         }
         let mut value = vectors[0];
         // What is above the lanes that still count may be anything.
-        if width == Width::Y {
+        if width == Width::Z {
+            let upper = self.extract(op::EXTRACTI64X4, Width::Z, value, Some(1));
+            value = self.combined(combine, value, upper);
+        }
+        if width != Width::X {
             let upper = self.extract(op::EXTRACTI128, Width::Y, value, Some(1));
             value = self.combined(combine, value, upper);
         }

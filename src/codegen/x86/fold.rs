@@ -36,6 +36,8 @@ const SHORTEST_ROW: usize = 8;
 const FEW_ROWS: usize = 16;
 /// So are shorter runs of outputs.
 const SHORTEST_RUN: usize = 4;
+/// Rows that are folded with fewer words are read as fast in registers of 256 bits, of which twice as many are in flight.
+const MANY_WORDS: usize = 12;
 
 /// A program that folds.
 pub(super) struct Fold {
@@ -90,7 +92,7 @@ impl Fold {
             kind,
             full,
         };
-        let stages = Stages::new(&written, &staged, walked)?;
+        let stages = Stages::new(&written, &staged, Vec::new(), walked)?;
         let (walk, kernels) = match split.order {
             Order::Along => {
                 if reduced.sizes.len() > 1 || split.elements < SHORTEST_ROW && split.outputs > FEW_ROWS {
@@ -98,7 +100,8 @@ impl Fold {
                 }
                 let walk = outputs.then(&reduced);
                 let identity = lane_bits(identity(fold, program.stored));
-                let spec = spec(walk.reads(program)?, Kind::Along { combine, identity }, Width::Y);
+                let full = if program.words.len() < MANY_WORDS { Width::Y } else { full };
+                let spec = spec(walk.reads(program)?, Kind::Along { combine, identity }, full);
                 (walk, Kernels::Along(cache::kernel(spec)?))
             }
             Order::Across => {

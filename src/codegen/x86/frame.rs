@@ -18,7 +18,7 @@ pub(super) const LENGTH: usize = 0;
 pub(super) const ROWS: usize = 8;
 pub(super) const POSITION: usize = 16;
 pub(super) const POSITION_STEP: usize = 24;
-/// The lanes of a tail, in lanes of 32 and of 64 bits.
+/// The lanes of a tail, in lanes of 32 and of 64 bits. Registers of 512 bits take the room of both for those of a fold, which are of one kind.
 pub(super) const TAIL_32: i32 = 32;
 pub(super) const TAIL_64: i32 = 64;
 /// For the seldom call: which registers it is about, and the function.
@@ -271,6 +271,7 @@ impl Places for Frame {
             Home::Scalar(slot) => Mem::Base(RDI, self.scalar(slot) as i32),
             Home::Position => Mem::Base(RDI, POSITION as i32),
             Home::Tail32 => Mem::Base(RDI, TAIL_32),
+            Home::Tail64 if self.vector == Width::Z.bytes() => Mem::Base(RDI, TAIL_32),
             Home::Tail64 => Mem::Base(RDI, TAIL_64),
             Home::Accumulators(k) => self.accumulator(usize::from(k)),
         }

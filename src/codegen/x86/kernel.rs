@@ -195,7 +195,7 @@ impl<'s> Writer<'s> {
                 let several = self.copies(&one);
                 let copies = several.as_ref().map_or(1, |several| several.line.copies);
                 if let Some(several) = several {
-                    let pins = self.pins(&several.uses);
+                    let pins = self.pins(&several.uses, self.spec.full.registers() - 1);
                     self.vectors(copies * lanes, &several, &pins, true);
                 }
                 self.vectors(lanes, &one, &[], copies != 2);
@@ -252,7 +252,8 @@ impl<'s> Writer<'s> {
         for first in (0..vectors).step_by(2) {
             line.add(&pieces.body, first..first + 2);
         }
-        let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), 15 - k as u8)).collect();
+        let last = self.spec.full.registers() - 1;
+        let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), last - k as u8)).collect();
         let line = Ready::new(line);
         let [done, folded, even, end] = [(); 4].map(|()| self.asm.label());
         self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
@@ -264,7 +265,9 @@ impl<'s> Writer<'s> {
             self.asm.zero(RAX);
         }
         self.clear(&fixed, width);
-        self.vectors(ACCUMULATORS, &line, &fixed, true);
+        // Registers of 512 bits are many: constants have some of them.
+        let pins = if self.spec.full == Width::Z { self.pins(&line.uses, last - vectors as u8) } else { Vec::new() };
+        self.vectors(ACCUMULATORS, &line, &[&fixed[..], &pins].concat(), true);
         self.asm.bind(folded);
         self.asm.compare(RAX, RDX);
         self.asm.jump_if(Condition::Equal, even);
@@ -294,7 +297,7 @@ impl<'s> Writer<'s> {
         self.asm.jump(end);
         self.asm.bind(even);
         let kept = pieces.values.iter().enumerate().filter_map(|(id, value)| match value.home {
-            Home::Accumulators(k) => Some((id as Id, 15 - k)),
+            Home::Accumulators(k) => Some((id as Id, last - k)),
             _ => None,
         });
         self.write(&line, &kept.collect::<Vec<_>>());
@@ -343,9 +346,8 @@ impl<'s> Writer<'s> {
         Allocator { asm, places: frame, sites, spills, full }.write(line, uses, fixed);
     }
 
-    /// Constants and the like for registers that no copy needs, those most used first.
-    fn pins(&self, uses: &Uses) -> Vec<(Id, u8)> {
-        let last = self.spec.full.registers() - 1;
+    /// Constants and the like for registers that no copy needs, those most used first, from a register downwards.
+    fn pins(&self, uses: &Uses, last: u8) -> Vec<(Id, u8)> {
         let most = if self.spec.full == Width::Z { 24 } else { 8 };
         let spare = usize::from(last).saturating_sub(uses.pressure + 2).min(most);
         let values = &self.built.pieces.values;
@@ -438,7 +440,16 @@ impl<'s> Writer<'s> {
         if self.spec.full == Width::Z {
             // One bit a lane, in a table by their number.
             self.asm.lea(RCX, Mem::At(self.masks[0], 0));
-            return self.asm.load_mask(Mem::Indexed(RCX, RDX, 2, 0));
+            self.asm.load_mask(Mem::Indexed(RCX, RDX, 2, 0));
+            if let Kind::Along { combine, .. } = self.spec.kind {
+                self.asm.neg(RDX);
+                self.asm.lea(RCX, Mem::At(self.masks[1], 64));
+                let from = Mem::Indexed(RCX, RDX, combine.accumulator_size() as u8, 0);
+                self.asm.vector(op::MOVUPS, Width::Z, 0, 0, Operand::Memory(from), None);
+                self.asm.vector(op::MOVUPS_STORE, Width::Z, 0, 0, Operand::Memory(Mem::Base(RDI, TAIL_32)), None);
+                self.asm.neg(RDX);
+            }
+            return;
         }
         self.asm.neg(RDX);
         for (table, scale, to) in [(self.masks[0], 4, TAIL_32), (self.masks[1], 8, TAIL_64)] {
@@ -572,13 +583,13 @@ impl<'s> Writer<'s> {
             }
         }
         self.asm.bind(self.masks[0]);
-        self.asm.bind(self.masks[1]);
         if full == Width::Z {
             let lanes: Vec<[u8; 2]> = (0..16).map(|lanes| ((1u16 << lanes) - 1).to_le_bytes()).collect();
             self.asm.data(lanes.as_flattened());
-        } else {
-            self.asm.data(&[0xff; 32]);
-            self.asm.data(&[0; 32]);
+        }
+        self.asm.bind(self.masks[1]);
+        if full == Width::Y || matches!(self.spec.kind, Kind::Along { .. }) {
+            [0xff, 0].iter().for_each(|&byte| self.asm.data(&[byte; 64][..full.bytes()]));
         }
         self.asm.bind(self.frame.lane_numbers);
         let lanes: Vec<[u8; 8]> = (0..4 * self.built.lanes as u64 * 2).map(u64::to_le_bytes).collect();

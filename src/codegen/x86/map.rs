@@ -5,8 +5,9 @@ use super::build::{Kind, Read, Spec};
 use super::call::Call;
 use super::elements::Step;
 use super::repeat::OneRun;
-use super::staged::{self, Stages, Written};
+use super::staged::{Stages, Written};
 use super::stream::{LARGE, Stores};
+use super::table::tables;
 use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
 use crate::lower::program::LoopProgram;
@@ -82,8 +83,9 @@ impl Map {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
         let written = Written::new(program);
         let program = &written.program;
-        let (strided, staged) = operands(&written, program.outer.len());
-        let stages = Stages::new(&written, &staged, program.outer.len())?;
+        let (mut strided, mut staged) = operands(&written, program.outer.len());
+        let tables = tables(program, &mut strided, &mut staged);
+        let stages = Stages::new(&written, &staged, tables, program.outer.len())?;
         let strides = strided.iter().map(|operand| &operand.strides[..]).chain([&program.store[..]]);
         let walk = Walk::new(&program.outer, strides);
         if too_short(&walk, program.words.len()) {
@@ -119,7 +121,7 @@ impl Map {
             } else if stages.is_empty() {
                 part_columns
             } else {
-                part_columns.min(staged::MOST)
+                part_columns.min(stages.most())
             },
             stages,
             stores: Stores::new(spec, around.bytes, &walk, program.loads.len())?,

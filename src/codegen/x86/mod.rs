@@ -31,6 +31,7 @@ mod repeat;
 mod select;
 mod staged;
 mod stream;
+mod table;
 #[cfg(test)]
 pub(super) mod tests;
 mod tiled;

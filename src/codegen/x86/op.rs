@@ -97,8 +97,8 @@ ops! {
     MOVUPS_STORE: Mr 1 0 0 0x11 "xyz" 0 Full;
     MOVAPS: Rm 1 0 0 0x28 "xyz" 0 Full;
     MOVNTPS_STORE: Mr 1 0 0 0x2b "xyz" 0 Full;
-    MOVSS_STORE: Mr 1 2 0 0x11 "x";
-    MOVSD_STORE: Mr 1 3 0 0x11 "x";
+    MOVSS_STORE: Mr 1 2 0 0x11 "x" 0 Part;
+    MOVSD_STORE: Mr 1 3 0 0x11 "x" 1 Part;
     MOVD: Rm 1 1 0 0x6e "x" 0 Part;
     MOVQ: Rm 1 1 1 0x6e "x" 1 Part;
     MOVD_STORE: Mr 1 1 0 0x7e "x" 0 Part;
@@ -117,13 +117,14 @@ ops! {
     PINSRD: Rvmi 3 1 0 0x22 "x";
     PINSRQ: Rvmi 3 1 1 0x22 "x";
     INSERTI128: Rvmi 3 1 0 0x38 "y";
-    PEXTRB: Mri 3 1 0 0x14 "x";
+    PEXTRB: Mri 3 1 0 0x14 "x" 0 Part;
     PEXTRW: Mri 3 1 0 0x15 "x";
     PEXTRD: Mri 3 1 0 0x16 "x";
     PEXTRQ: Mri 3 1 1 0x16 "x";
-    EXTRACTI128: Mri 3 1 0 0x39 "y";
+    EXTRACTI128: Mri 3 1 0 0x39 "y" 0 Part;
+    EXTRACTI64X4: Mri 3 1 1 0x3b "z" 1 PartOnly;
     SHUFPS: Rvmi 1 0 0 0xc6 "xy";
-    PSHUFD: Rmi 1 1 0 0x70 "xy";
+    PSHUFD: Rmi 1 1 0 0x70 "xy" 0 Full;
     PSHUFB: Rvm 2 1 0 0x00 "xy";
     PERMQ: Rmi 3 1 1 0x00 "y";
     // Floats

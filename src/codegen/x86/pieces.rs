@@ -18,8 +18,13 @@ pub(super) struct Affine {
 impl Affine {
     fn of(expr: &Expr, rank: usize) -> Option<Affine> {
         let (offset, strides) = affine(expr, rank)?;
-        let strides = strides.into_iter().enumerate().filter(|(_, stride)| *stride != 0).collect();
-        Some(Affine { offset, strides })
+        Some(Affine::new(offset, &strides))
+    }
+
+    /// By its strides over all axes.
+    pub(super) fn new(offset: i64, strides: &[i64]) -> Affine {
+        let strides = strides.iter().copied().enumerate().filter(|(_, stride)| *stride != 0).collect();
+        Affine { offset, strides }
     }
 
     /// The value at an index, and what a step along an axis adds to it.
@@ -57,6 +62,16 @@ impl Interval {
             interval.add(condition, rank)?;
         }
         interval.bounds.iter().all(Affine::is_small).then_some(interval)
+    }
+
+    /// An operand without borders.
+    pub(super) fn everywhere(position: Affine) -> Interval {
+        Interval { bounds: Vec::new(), position }
+    }
+
+    /// The outermost axis that the bounds depend on.
+    pub(super) fn first_axis(&self) -> Option<usize> {
+        self.bounds.iter().flat_map(|bound| &bound.strides).map(|&(axis, _)| axis).min()
     }
 
     fn add(&mut self, condition: &Expr, rank: usize) -> Option<()> {

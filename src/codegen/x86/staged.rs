@@ -6,6 +6,7 @@
 
 use super::call::Call;
 use super::pieces::{Interval, Line};
+use super::table::Table;
 use crate::codegen;
 use crate::dtype::DType;
 use crate::lower::program::{Access, Guard, Load, LoopProgram};
@@ -19,6 +20,8 @@ use std::slice;
 pub(super) const MOST: usize = 4096;
 /// The bytes of scratch for one operand, with a line between them.
 const ROOM: usize = MOST * 8 + 64;
+/// However many operands there are, so many elements of each are worth the call.
+const FEW: usize = 512;
 /// Along shorter axes there is little to be gained over the interpreter, whose blocks reach over many of them.
 const SHORTEST: usize = 8;
 
@@ -35,6 +38,8 @@ struct Staged {
 
 /// How elements are found.
 enum Way {
+    /// Where a table says.
+    Table(Table),
     /// In one run of a row, with one default around it.
     Interval(Interval, u64),
     /// Anywhere, where some conditions hold; each has an element for where it fails.
@@ -108,12 +113,21 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// The operands at the given slots; lanes walk the first `walked` axes. `None` if the interpreter serves them better.
-    pub(super) fn new(written: &Written<'_>, slots: &[usize], walked: usize) -> Option<Stages> {
+    /// The operands at the given slots, some of them with tables; lanes walk the first `walked` axes. `None` if the interpreter serves them better.
+    pub(super) fn new(
+        written: &Written<'_>,
+        slots: &[usize],
+        mut tables: Vec<(usize, Table)>,
+        walked: usize,
+    ) -> Option<Stages> {
         let program = &written.program;
+        let is_told = slots.len() == tables.len();
         let sizes: Vec<usize> = program.outer.iter().chain(&program.reduced).copied().collect();
         let list = slots.iter().map(|&slot| {
             let load = &program.loads[slot];
+            if let Some(at) = tables.iter().position(|(of, _)| *of == slot) {
+                return Staged { slot, size: load.dtype.size(), access: Way::Table(tables.swap_remove(at).1) };
+            }
             let Access::Computed { position, guards } = &load.access else { unreachable!("it is not strided") };
             let access = match slot < written.given {
                 true => Way::of(position, guards, sizes.len()),
@@ -124,7 +138,7 @@ impl Stages {
         let list: Vec<Staged> = list.collect();
         let inner = sizes[..walked].iter().rev().find(|&&size| size > 1).copied().unwrap_or(1);
         let stages = Stages { list, outer: program.outer.len(), sizes, walked };
-        (stages.is_empty() || inner >= SHORTEST).then_some(stages)
+        (is_told || inner >= SHORTEST).then_some(stages)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -136,9 +150,15 @@ impl Stages {
         self.list.len() * ROOM
     }
 
+    /// How many elements of each operand are best asked for at once: together, they stay in the nearest cache. Whole cache lines, for
+    /// stores that go past the cache.
+    pub(super) fn most(&self) -> usize {
+        (MOST / self.list.len().max(1) / 64 * 64).max(FEW)
+    }
+
     /// How many rows of so many elements (no more than [`MOST`]) may be asked for at once.
     pub(super) fn rows(&self, length: usize) -> usize {
-        if self.is_empty() { usize::MAX } else { (MOST / length.max(1)).max(1) }
+        if self.is_empty() { usize::MAX } else { (self.most() / length.max(1)).max(1) }
     }
 
     /// The scratch of an operand, if it is one of these.
@@ -168,6 +188,12 @@ impl Stages {
             // Rows that follow each other are one.
             let (times, together) = if step == length { (1, rows * length) } else { (rows, length) };
             for time in 0..times {
+                if let Way::Table(table) = &staged.access {
+                    let range = [first + time * step, together];
+                    // SAFETY: the caller's promise.
+                    unsafe { staged.by_table(table, on, range, to.wrapping_add(time * row)) };
+                    continue;
+                }
                 let mut index = self.index(on, first + time * step, 0);
                 // SAFETY: the caller's promise.
                 unsafe { self.fill(staged, on, &mut index, together, to.wrapping_add(time * row)) };
@@ -252,12 +278,30 @@ impl Stages {
 }
 
 impl Staged {
+    /// Writes so many elements from one of the walk on.
+    ///
+    /// # Safety
+    /// `to` has room for them; the rest is as for [`Stages::bring_rows`].
+    unsafe fn by_table(&self, table: &Table, on: &codegen::Call<'_>, range: [usize; 2], to: *mut u8) {
+        let base = on.loads[self.slot];
+        // SAFETY: the caller's promise; operands are aligned for their elements, and so is scratch.
+        unsafe {
+            match self.size {
+                1 => table.fill::<u8>(base, on.origin, range, to),
+                2 => table.fill::<u16>(base.cast(), on.origin, range, to.cast()),
+                4 => table.fill::<u32>(base.cast(), on.origin, range, to.cast()),
+                _ => table.fill::<u64>(base.cast(), on.origin, range, to.cast()),
+            }
+        }
+    }
+
     /// Writes the elements of one piece, at most so many; how many it had.
     ///
     /// # Safety
     /// `to` has room for them, and what guards let through can be read.
     unsafe fn piece(&self, base: *const u8, index: &[i64], along: usize, most: usize, to: *mut u8) -> usize {
         let (position, guards) = match &self.access {
+            Way::Table(_) => unreachable!("a table has no pieces"),
             Way::Pieces { position, guards } => (position, guards),
             Way::Number(line) => {
                 let piece = line.piece(index, along, most);
@@ -337,9 +381,11 @@ impl Staged {
     }
 }
 
+/// Copies elements that lie `stride` apart.
+///
 /// # Safety
 /// `count` elements that lie `stride` apart can be read, and `to` has room for as many elsewhere.
-unsafe fn copy<T: Copy>(from: *const T, stride: isize, count: usize, to: *mut T) {
+pub(super) unsafe fn copy<T: Copy>(from: *const T, stride: isize, count: usize, to: *mut T) {
     // SAFETY: the caller's promise.
     unsafe {
         match stride {

@@ -69,32 +69,59 @@ pub(crate) fn train(x: &Node, weight: Option<&Node>, bias: Option<&Node>, eps: f
         let message = format!("shape {:?} has one number a channel: a variance needs two", x.shape());
         return Err(Error::new(ErrorKind::Value, op, message).made_at("tensor", x.at()));
     }
-    let axes: SmallVec<[isize; 6]> = (0..x.rank() as isize).filter(|&axis| axis != 1).collect();
     let wide = reduction::wide(x)?;
-    let sum = |x: &Node| x.reduce(op, ReduceKind::Sum, &axes, true);
-    let mean = &sum(&wide)? / count;
+    let channels = Channels::of(x);
+    let beside = |parameter: &Node| along(parameter, x.rank());
+    let mean = &channels.sum(op, &wide)? / count;
     // Made twice, so that it is computed where it is used and never stored.
-    let centred = || &wide - &mean;
+    let centred = || &wide - &beside(&mean);
     let apart = centred();
-    let squares = sum(&(&apart * &apart))?;
+    let squares = channels.sum(op, &(&apart * &apart))?;
     let scale = 1.0 / &(&(&squares / count) + eps).sqrt();
-    let channels = [x.shape()[1]];
-    let output = scale_and_shift((&centred() * &scale).cast(x.dtype())?, weight, bias)?;
+    let output = scale_and_shift((&centred() * &beside(&scale)).cast(x.dtype())?, weight, bias)?;
     let inputs: SmallVec<[&Node; 3]> = [Some(x), weight, bias].into_iter().flatten().collect();
-    let slopes = Slopes { weight: weight.is_some(), bias: bias.is_some(), axes: axes.clone(), count };
+    let slopes = Slopes { weight: weight.is_some(), bias: bias.is_some(), channels, count };
     Ok(Normed {
         output: output.with_shortcut_beside(op, &inputs, &[&mean, &scale], move |g, x, _| slopes.of(g, x)),
-        mean: mean.reshaped(&channels).cast(x.dtype())?,
-        var: (&squares / (count - 1.0)).reshaped(&channels).cast(x.dtype())?,
+        mean: mean.cast(x.dtype())?,
+        var: (&squares / (count - 1.0)).cast(x.dtype())?,
     })
+}
+
+/// Fewer places than this are not added up image by image.
+const FEWEST_PLACES: usize = 32;
+
+/// How sums over samples and places are taken: one number for each channel.
+struct Channels {
+    /// All axes but the channels'.
+    axes: SmallVec<[isize; 6]>,
+    /// The axes with the channels' first. Then each image is added up by itself first, being a run of memory, and a channel's numbers can stay
+    /// in the cache from its sums to what is made of them.
+    by_channel: Option<Shape>,
+}
+
+impl Channels {
+    fn of(x: &Node) -> Channels {
+        let places: usize = x.shape()[2..].iter().product();
+        let by_channel = (places >= FEWEST_PLACES).then(|| [1, 0].into_iter().chain(2..x.rank()).collect());
+        Channels { axes: (0..x.rank() as isize).filter(|&axis| axis != 1).collect(), by_channel }
+    }
+
+    #[track_caller]
+    fn sum(&self, op: &str, x: &Node) -> Result<Node> {
+        let sum = |x: &Node, axes: &[isize]| x.reduce(op, ReduceKind::Sum, axes, false);
+        match &self.by_channel {
+            Some(order) => sum(&sum(&x.permuted(order), &self.axes[1..])?, &[1]),
+            None => sum(x, &self.axes),
+        }
+    }
 }
 
 /// The derivative of [`train`], whole: the sums that the weight and the bias get are those that the batch needs too.
 struct Slopes {
     weight: bool,
     bias: bool,
-    /// All but the channels'.
-    axes: SmallVec<[isize; 6]>,
+    channels: Channels,
     count: f64,
 }
 
@@ -105,23 +132,23 @@ impl Slopes {
         let op = "batch_norm_train";
         let (x, mean, scale) = (&known[0], &known[known.len() - 2], &known[known.len() - 1]);
         let (wide, g) = (reduction::wide(x)?, reduction::wide(g)?);
+        let beside = |parameter: &Node| along(parameter, x.rank());
         // Made anew for each use, so that it is never stored.
-        let normal = || &(&wide - mean) * scale;
-        let sum = |x: &Node| x.reduce(op, ReduceKind::Sum, &self.axes, true);
-        let (level, along_normal) = (sum(&g)?, sum(&(&g * &normal()))?);
+        let normal = || &(&wide - &beside(mean)) * &beside(scale);
+        let (level, along_normal) = (self.channels.sum(op, &g)?, self.channels.sum(op, &(&g * &normal()))?);
         let scale = match self.weight {
-            true => scale * &along(&reduction::wide(&known[1])?, x.rank()),
+            true => scale * &reduction::wide(&known[1])?,
             false => scale.clone(),
         };
         // Through the mean and the variance nothing new flows: g - mean(g) - y mean(g y), scaled.
-        let apart = &(&g - &(&level / self.count)) - &(&normal() * &(&along_normal / self.count));
-        let mut slopes = vec![(&apart * &scale).cast(x.dtype())?];
-        let channels = [x.shape()[1]];
+        let share = |sum: &Node| beside(&(sum / self.count));
+        let apart = &(&g - &share(&level)) - &(&normal() * &share(&along_normal));
+        let mut slopes = vec![(&apart * &beside(&scale)).cast(x.dtype())?];
         if self.weight {
-            slopes.push(along_normal.reshaped(&channels).cast(x.dtype())?);
+            slopes.push(along_normal.cast(x.dtype())?);
         }
         if self.bias {
-            slopes.push(level.reshaped(&channels).cast(x.dtype())?);
+            slopes.push(level.cast(x.dtype())?);
         }
         Ok(slopes)
     }

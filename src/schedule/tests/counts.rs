@@ -310,6 +310,23 @@ fn a_batch_norm_is_three_kernels_with_its_statistics_and_a_max_pool_is_one() {
 }
 
 #[test]
+fn a_batch_norm_of_images_and_its_gradients_are_one_kernel_channel_by_channel() {
+    // As many samples as channels; a channel that is longer than other rows may be.
+    for shape in [[8, 6, 6, 7], [6, 6, 6, 6], [2, 32, 182, 182]] {
+        let channels = [shape[1]];
+        let (x, weight, bias) = (data(&shape, 1), data(&channels, 2), data(&channels, 3));
+        let normed = batch_norm::train(&x, Some(&weight), Some(&bias), 1e-5).unwrap();
+        let inputs = [x, weight, bias];
+        let mut all = grad::gradients(&normed.output, data(&shape, 4), &inputs).unwrap();
+        all.extend([normed.output, normed.mean, normed.var]);
+        let plan = kernels(&all);
+        assert_eq!((plan.len(), &plan[0].form), (1, &Form::Rows(channels.as_slice().into())));
+        assert!(plan[0].stages.iter().any(|stage| stage.led_by == Some(1)));
+        agrees(&all);
+    }
+}
+
+#[test]
 fn an_embedding_with_its_positions_is_one_kernel() {
     let (table, positions) = (data(&[30, 16], 1), data(&[5, 16], 2));
     let words: Vec<i64> = (0..20).map(|k| (k * 7) % 30).collect();

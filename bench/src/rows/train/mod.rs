@@ -54,11 +54,10 @@ fn first_steps(model: &Model) -> String {
 /// The time until the second step of training is done, with all that is compiled on the way.
 fn two_steps(model: &Model) -> Outcome {
     let batch = Batch::random(model, model.input);
-    let loss = |parameters: &[DynTensor]| (model.loss)(parameters, &batch.x, &batch.labels);
-    let mut trainer = Trainer::new(model.rule, model.start());
+    let mut trainer = Trainer::new(model.rule, model.loss, model.start());
     let begun = Instant::now();
-    trainer.step(&loss)?;
-    trainer.step(&loss)?;
+    trainer.step(batch.given())?;
+    trainer.step(batch.given())?;
     print(&first_steps(model), "zither", (begun.elapsed().as_secs_f64(), "s"));
     Ok(())
 }
@@ -66,10 +65,9 @@ fn two_steps(model: &Model) -> Outcome {
 /// The most memory of a process that has done nothing but a few steps of training.
 fn peak_memory(model: &Model) -> Outcome {
     let batch = Batch::random(model, model.input);
-    let loss = |parameters: &[DynTensor]| (model.loss)(parameters, &batch.x, &batch.labels);
-    let mut trainer = Trainer::new(model.rule, model.start());
+    let mut trainer = Trainer::new(model.rule, model.loss, model.start());
     for _ in 0..10 {
-        trainer.step(&loss)?;
+        trainer.step(batch.given())?;
     }
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak =
@@ -83,13 +81,12 @@ fn peak_memory(model: &Model) -> Outcome {
 
 fn row(bench: &Bench, model: &Model) -> Outcome {
     let small = Batch::random(model, model.small_input);
-    let mut trainer = Trainer::new(model.rule, model.start());
+    let mut trainer = Trainer::new(model.rule, model.loss, model.start());
     check_gradients(model, &small, &trainer)?;
 
     // The first step has to move the parameters by the rule; the second has to see the parameters it moved to.
-    let loss = |parameters: &[DynTensor]| (model.loss)(parameters, &small.x, &small.labels);
-    let (before, gradients) = (trainer.plain()?, trainer.gradients(&loss)?);
-    trainer.step(&loss)?;
+    let (before, gradients) = (trainer.plain()?, trainer.gradients(small.given())?);
+    trainer.step(small.given())?;
     let after = trainer.plain()?;
     for (k, gradient) in gradients.iter().enumerate() {
         // The step is another plan, which may add up in another order: what cancels is as exact as what it is made of.
@@ -102,18 +99,19 @@ fn row(bench: &Bench, model: &Model) -> Outcome {
             near.check(&what, after[k][i] as f32)?;
         }
     }
-    let second = trainer.step(&loss)?;
+    let second = trainer.step(small.given())?;
     let expected = small.plain_loss(model, &after);
     Near::new(expected, expected).check(&format!("{}, the second loss", model.row), second)?;
 
     let batch = Batch::random(model, model.input);
-    let loss = |parameters: &[DynTensor]| (model.loss)(parameters, &batch.x, &batch.labels);
-    let first = trainer.step(&loss)?;
+    let first = trainer.step(batch.given())?;
     let begun = Instant::now();
-    trainer.step(&loss)?;
+    trainer.step(batch.given())?;
     let seconds = begun.elapsed().as_secs_f64();
-    bench.time(STEP, model.row, Unit::Milliseconds, seconds, || trainer.step(&loss).map(drop))?;
-    note(model.row, &format!("loss {first:.4} -> {:.4}", trainer.step(&loss)?));
+    bench.time(STEP, model.row, Unit::Milliseconds, seconds, || trainer.step(batch.given()).map(drop))?;
+    let traced = format!("{}_traced", model.row);
+    bench.time(STEP, &traced, Unit::Milliseconds, seconds, || trainer.traced_step(batch.given()).map(drop))?;
+    note(model.row, &format!("loss {first:.4} -> {:.4}", trainer.step(batch.given())?));
     Ok(())
 }
 
@@ -121,9 +119,8 @@ fn row(bench: &Bench, model: &Model) -> Outcome {
 fn check_gradients(model: &Model, batch: &Batch, trainer: &Trainer) -> Outcome {
     const REACH: f64 = 1e-8; // small, so that no maximum changes hands on the way
     const PRECISION: f64 = 1e-3;
-    let loss = |parameters: &[DynTensor]| (model.loss)(parameters, &batch.x, &batch.labels);
     let parameters = trainer.plain()?;
-    for (k, gradient) in trainer.gradients(&loss)?.into_iter().enumerate() {
+    for (k, gradient) in trainer.gradients(batch.given())?.into_iter().enumerate() {
         let direction = random(gradient.len());
         let moved_by = |reach: f64| {
             let mut moved = parameters.clone();
@@ -172,6 +169,10 @@ impl Batch {
         let plain_labels = labels.iter().map(|&label| label as usize).collect();
         let count = labels.len();
         Batch { x, labels: DynTensor::from_data(labels, &[count]), plain_x, plain_labels }
+    }
+
+    fn given(&self) -> trainer::Batch<'_> {
+        [&self.x, &self.labels]
     }
 
     fn plain_loss(&self, model: &Model, parameters: &[Vec<f64>]) -> f64 {

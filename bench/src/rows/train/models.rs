@@ -1,14 +1,12 @@
 //! The networks, as a user writes them.
 
-use super::trainer::Rule;
+use super::trainer::{Loss, Rule};
 use super::{gpt, plain, plain_gpt};
 use crate::data::random;
 use zither::{CrossEntropyOptions, DynTensor, Window};
 
 const CLASSES: usize = 10;
 
-/// From parameters, batch and labels to the loss.
-type Loss = fn(&[DynTensor], &DynTensor, &DynTensor) -> DynTensor;
 /// The same, plain.
 type PlainLoss = fn(&[Vec<f64>], &[f64], &[usize]) -> f64;
 

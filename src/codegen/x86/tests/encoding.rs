@@ -38,6 +38,7 @@ fn name(constant: &str, is_evex: bool) -> String {
         ("pand" | "pandn" | "por" | "pxor", true) => format!("v{plain}d"),
         ("roundps", true) => "vrndscaleps".to_string(),
         ("roundpd", true) => "vrndscalepd".to_string(),
+        ("extracti128", true) => "vextracti32x4".to_string(),
         _ => format!("v{plain}"),
     }
 }
@@ -47,7 +48,7 @@ fn registers(name: &str, width: Width, position: usize, number: u8) -> String {
     let half = if width == Width::Z { 'y' } else { 'x' };
     let letter = match (name, position) {
         ("EXTRACTI128", 0) | ("INSERTI128", 2) => 'x',
-        ("CVTPD2PS" | "CVTTPD2DQ" | "CVTPS2PH" | "PMOVDW" | "PMOVQD", 0) => half,
+        ("CVTPD2PS" | "CVTTPD2DQ" | "CVTPS2PH" | "PMOVDW" | "PMOVQD" | "EXTRACTI64X4", 0) => half,
         ("CVTPS2PD" | "CVTDQ2PD" | "CVTPH2PS", 1) => half,
         ("PMOVDB", 0) => 'x',
         _ if name.starts_with("PMOV") && position == 1 && name.ends_with("XBD") => 'x',
@@ -66,7 +67,7 @@ fn registers(name: &str, width: Width, position: usize, number: u8) -> String {
 
 /// Whether operands are general registers, of which there are sixteen.
 fn has_general(name: &str) -> bool {
-    matches!(name, "MOVD" | "MOVQ" | "MOVD_STORE")
+    matches!(name, "MOVD" | "MOVQ" | "MOVD_STORE" | "PEXTRB")
 }
 
 const NAMES: [&str; 16] =

@@ -8,6 +8,7 @@ mod math;
 mod random;
 mod repeated;
 mod sizes;
+mod tables;
 mod turned;
 
 use super::asm::Width;

@@ -189,17 +189,18 @@ fn losses(
     let share = smoothing / logits.shape()[axis] as f64;
     let along = [axis as isize];
     let shift = reduction::shift(op, logits, &along)?;
-    let shifted = logits - &shift;
-    let log_sum = shifted.exp().reduce(op, ReduceKind::Sum, &along, true)?.ln();
-    let log_probability = &shifted - &log_sum;
-    let mut losses = -&labels.picked(op, &log_probability)?;
+    // Made anew for each use, so that no row of it is ever stored.
+    let shifted = || logits - &shift;
+    let log_sum = shifted().exp().reduce(op, ReduceKind::Sum, &along, true)?.ln();
+    let log_probability = || &shifted() - &log_sum;
+    let mut losses = -&labels.picked(op, &log_probability())?;
     if let Some(weights) = weights {
         losses = &losses * weights;
     }
     if smoothing != 0.0 {
         let weighed = match weight {
-            Some(weight) => &log_probability * &labels.along(weight, logits.rank()),
-            None => log_probability,
+            Some(weight) => &log_probability() * &labels.along(weight, logits.rank()),
+            None => log_probability(),
         };
         let even = weighed.reduce(op, ReduceKind::Sum, &along, false)?;
         losses = &(&losses * (1.0 - smoothing)) - &(&even * share);

@@ -9,10 +9,10 @@ use super::snapshot::Snapshot;
 use super::unroll::unrolled;
 use crate::dtype::{DType, Literal};
 use crate::graph::{IdMap, Lookup, Node, Op, ReduceKind};
+use crate::ops::vector::QuickMap;
 use crate::ops::{self, Primitive};
 use crate::shape::{Expr, Position, Shape, Strides, View, row_major_strides};
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
 
 /// The stages that make a stored node: one, but for a concatenation.
 pub(super) fn stages(node: &Node, snapshot: &Snapshot, groups: &mut Groups) -> Vec<Stage> {
@@ -162,11 +162,11 @@ struct Builder<'a> {
     loads: Vec<Operand>,
     expression: Expression,
     /// The steps of nodes, each in its frame.
-    names: HashMap<(usize, Frame), usize>,
+    names: QuickMap<(usize, Frame), usize>,
     /// The steps of loads, each by the node, the way to it, and where the gathers on that way look.
-    loaded: HashMap<(usize, View, Gathers), usize>,
+    loaded: QuickMap<(usize, View, Gathers), usize>,
     /// By the frame of a gather, where it looks.
-    places: HashMap<Frame, Place>,
+    places: QuickMap<Frame, Place>,
 }
 
 impl<'a> Builder<'a> {
@@ -178,9 +178,9 @@ impl<'a> Builder<'a> {
             reads,
             loads: Vec::new(),
             expression: Expression::default(),
-            names: HashMap::new(),
-            loaded: HashMap::new(),
-            places: HashMap::new(),
+            names: QuickMap::default(),
+            loaded: QuickMap::default(),
+            places: QuickMap::default(),
         }
     }
 

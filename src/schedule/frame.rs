@@ -7,9 +7,9 @@
 use super::snapshot::Snapshot;
 use crate::dtype::Literal;
 use crate::graph::{Movement, Node};
+use crate::ops::vector::QuickMap;
 use crate::shape::{Expr, Position, Shape, View};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// The name of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,7 +51,7 @@ pub(super) struct Seen {
 pub(super) struct Frames {
     looks: Vec<Look>,
     /// By the frame that looks, the node that is looked at, and the way to it.
-    known: HashMap<(Frame, usize, View), Option<Frame>>,
+    known: QuickMap<(Frame, usize, View), Option<Frame>>,
 }
 
 impl Frames {

@@ -8,10 +8,10 @@ use super::frame::{self, Frame, Frames};
 use super::snapshot::Snapshot;
 use crate::dtype::Literal;
 use crate::graph::{IdMap, Node, Op, ReduceKind};
+use crate::ops::vector::{QuickMap, QuickSet};
 use crate::ops::{self, Primitive};
 use crate::shape::{Position, Shape, View};
 use smallvec::SmallVec;
-use std::collections::{HashMap, HashSet};
 
 /// The most nodes that are merged into one expression.
 const EXPRESSION_LIMIT: usize = 64;
@@ -37,7 +37,7 @@ type Sink = (usize, usize);
 /// What is written, and the frames in which the rest is computed.
 pub(super) struct Groups {
     /// The ids of the nodes that get a buffer.
-    pub(super) stored: HashSet<usize>,
+    pub(super) stored: QuickSet<usize>,
     pub(super) frames: Frames,
     /// By stored node, the space of its expression and the node's frame in it, where that is not the node's own shape.
     pub(super) spaces: IdMap<(Shape, Frame)>,
@@ -59,8 +59,9 @@ struct Facts {
 pub(super) fn group(snapshot: &Snapshot, wanted: &[Node]) -> Groups {
     let forced = forced(snapshot, wanted);
     let facts = facts(snapshot, &forced);
-    let groups = Groups { stored: HashSet::new(), frames: Frames::default(), spaces: IdMap::default() };
-    let mut deciding = Deciding { snapshot, forced, facts, groups, places: IdMap::default(), sinks: HashMap::new() };
+    let groups = Groups { stored: QuickSet::default(), frames: Frames::default(), spaces: IdMap::default() };
+    let mut deciding =
+        Deciding { snapshot, forced, facts, groups, places: IdMap::default(), sinks: QuickMap::default() };
     let work: Vec<&Node> = work(snapshot).collect();
     for node in work.into_iter().rev() {
         deciding.decide(node);
@@ -100,8 +101,8 @@ pub(super) fn in_parts(snapshot: &Snapshot, node: &Node) -> bool {
 }
 
 /// The ids of the nodes that must be written: what is asked for, parameters, and what a gather or the like reads.
-fn forced(snapshot: &Snapshot, wanted: &[Node]) -> HashSet<usize> {
-    let mut forced: HashSet<usize> = wanted.iter().map(Node::id).collect();
+fn forced(snapshot: &Snapshot, wanted: &[Node]) -> QuickSet<usize> {
+    let mut forced: QuickSet<usize> = wanted.iter().map(Node::id).collect();
     for node in work(snapshot) {
         if node.is_parameter() {
             forced.insert(node.id());
@@ -135,7 +136,7 @@ fn constant_factor<'a>(snapshot: &'a Snapshot, node: &'a Node) -> Option<&'a Nod
     is_matrix(input.shape(), axes, &strides(a)?, &strides(b)?).then(|| of_a.or(of_b))?
 }
 
-fn facts(snapshot: &Snapshot, forced: &HashSet<usize>) -> IdMap<Facts> {
+fn facts(snapshot: &Snapshot, forced: &QuickSet<usize>) -> IdMap<Facts> {
     let mut facts: IdMap<Facts> = IdMap::default();
     for node in work(snapshot) {
         let cost = if only_checks(snapshot, node) { 1 } else { weight(snapshot.op(node)) };
@@ -213,13 +214,13 @@ fn can_fail(snapshot: &Snapshot, node: &Node) -> bool {
 
 struct Deciding<'a> {
     snapshot: &'a Snapshot,
-    forced: HashSet<usize>,
+    forced: QuickSet<usize>,
     facts: IdMap<Facts>,
     groups: Groups,
     /// Where each node is used: in which expressions, and in which frame of them.
     places: IdMap<SmallVec<[(Sink, Frame); 2]>>,
     /// How many nodes each expression has, and whether it is reduced.
-    sinks: HashMap<Sink, (usize, bool)>,
+    sinks: QuickMap<Sink, (usize, bool)>,
 }
 
 impl Deciding<'_> {

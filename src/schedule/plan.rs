@@ -4,15 +4,15 @@ use super::contraction::Contraction;
 use super::expression::Expression;
 use crate::dtype::DType;
 use crate::graph::{LineWork, Lookup, Node, ReduceKind};
+use crate::ops::vector::QuickSet;
 use crate::shape::{Position, Shape, View};
 use smallvec::SmallVec;
-use std::collections::HashSet;
 
 /// Kernels in running order.
 pub(crate) struct Plan {
     pub(crate) kernels: Vec<Kernel>,
     /// The ids of the nodes that were asked for.
-    pub(crate) wanted: HashSet<usize>,
+    pub(crate) wanted: QuickSet<usize>,
 }
 
 /// Stages that run together.

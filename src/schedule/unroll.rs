@@ -5,10 +5,10 @@ use super::expression::{Expression, Step};
 use super::plan::{MapReduce, Operand, Strided};
 use crate::dtype::{DType, Literal};
 use crate::graph::ReduceKind;
+use crate::ops::vector::QuickMap;
 use crate::ops::{self, Primitive};
 use crate::shape::{Shape, Strides, View};
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
 
 /// The most elements of a reduction, the most operands and the most steps of what it becomes.
 const FEW: usize = 16;
@@ -38,7 +38,7 @@ fn short(work: &MapReduce) -> Option<MapReduce> {
     let word = word(*kind, work.dtype).filter(|_| fits)?;
     let places: Option<Vec<Strided>> = work.loads.iter().map(Operand::strided).collect();
     let mut writing =
-        Writing { work, kept: &kept, space: &space, places: places?, loads: Vec::new(), known: HashMap::new() };
+        Writing { work, kept: &kept, space: &space, places: places?, loads: Vec::new(), known: QuickMap::default() };
     let mut expression = Expression::default();
     // A sum of zeros below zero is zero.
     let starts_with_zero = *kind == ReduceKind::Sum && work.dtype.is_float();
@@ -90,7 +90,7 @@ struct Writing<'a> {
     places: Vec<Strided>,
     loads: Vec<Operand>,
     /// The new operand by the old one and its offset.
-    known: HashMap<(usize, i64), usize>,
+    known: QuickMap<(usize, i64), usize>,
 }
 
 impl Writing<'_> {

@@ -5,9 +5,9 @@
 
 use crate::dtype::Literal;
 use crate::lower::program::{Access, Guard, LoopProgram};
+use crate::ops::vector::QuickMap;
 use crate::ops::vector::{Binary, Compare, Emit, Lane, Unary, Val, Word};
 use crate::shape::Expr;
-use std::collections::HashMap;
 
 /// One value, computed for every lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,8 +57,8 @@ impl Node {
 #[derive(Default)]
 pub(super) struct Nodes {
     pub(super) list: Vec<(Node, Lane)>,
-    known: HashMap<(Node, Lane), Val>,
-    expressions: HashMap<*const Expr, Val>,
+    known: QuickMap<(Node, Lane), Val>,
+    expressions: QuickMap<*const Expr, Val>,
 }
 
 impl Nodes {

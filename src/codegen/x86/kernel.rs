@@ -17,7 +17,7 @@ use super::asm::*;
 use super::build::{Built, Kind, Read, Spec, build};
 use super::elements::{Step, width_of};
 use super::frame::{Frame, LENGTH, POSITION, POSITION_STEP, ROWS, TAIL_32, TAIL_64};
-use super::inst::{Form, Home, Id, Inst, NONE, Target, Value};
+use super::inst::{Form, Home, Id, Inst, NONE, Quick, Target, Value};
 use super::line::{Line, Uses};
 use super::memory::Pages;
 use super::op::{self, Op};
@@ -119,6 +119,19 @@ const CACHE_LINE: usize = 64;
 /// By how many the values without a home may outnumber the registers, so that two copies of a body still pay.
 const MANY_VALUES: usize = 4;
 
+/// A line, and when its values are wanted.
+struct Ready<'p> {
+    line: Line<'p>,
+    uses: Uses,
+}
+
+impl<'p> Ready<'p> {
+    fn new(line: Line<'p>) -> Ready<'p> {
+        let uses = Uses::of(&line);
+        Ready { line, uses }
+    }
+}
+
 /// A kernel being written.
 struct Writer<'s> {
     spec: &'s Spec,
@@ -168,7 +181,7 @@ impl<'s> Writer<'s> {
             let values: Vec<Value> = pieces.values.iter().map(not_yet).collect();
             let mut line = Line::new(&values, 1, NONE);
             line.add(&pieces.preamble, 0..1);
-            self.write(&line, &[]);
+            self.write(&Ready::new(line), &[]);
         }
         if self.built.alone {
             return;
@@ -178,17 +191,15 @@ impl<'s> Writer<'s> {
         let lanes = self.built.lanes;
         match self.spec.kind {
             Kind::Map { .. } => {
-                let copies = self.copies();
-                if copies > 1 {
-                    let mut line = Line::new(&pieces.values, copies, NONE);
-                    line.add(&pieces.body, 0..copies);
-                    let pins = self.pins(&line, self.spec.full.registers() - 1);
-                    self.vectors(copies * lanes, &line, &pins, true);
+                let one = self.copies_of_body(1);
+                let several = self.copies(&one);
+                let copies = several.as_ref().map_or(1, |several| several.line.copies);
+                if let Some(several) = several {
+                    let pins = self.pins(&several.uses, self.spec.full.registers() - 1);
+                    self.vectors(copies * lanes, &several, &pins, true);
                 }
-                let mut line = Line::new(&pieces.values, 1, NONE);
-                line.add(&pieces.body, 0..1);
-                self.vectors(lanes, &line, &[], copies != 2);
-                self.tail(&line);
+                self.vectors(lanes, &one, &[], copies != 2);
+                self.tail(&one);
             }
             Kind::Along { .. } => self.along(),
             Kind::Across { steps, .. } => {
@@ -201,27 +212,32 @@ impl<'s> Writer<'s> {
                     copies.for_each(|copy| line.add(&pieces.body[pieces.fold..], copy..copy + 1));
                 }
                 line.add(&pieces.after, 0..1);
+                let line = Ready::new(line);
                 self.vectors(lanes, &line, &[], true);
                 self.tail(&line);
             }
         }
     }
 
-    /// How many copies of the body take turns.
-    fn copies(&self) -> usize {
+    /// Several copies of the body that take turns, as many as there are registers for; `None` if that is one.
+    fn copies(&self, one: &Ready<'s>) -> Option<Ready<'s>> {
         let registers = usize::from(self.spec.full.registers());
-        let values = |copies: usize| {
-            let mut line = Line::new(&self.built.pieces.values, copies, NONE);
-            line.add(&self.built.pieces.body, 0..copies);
-            Uses::of(&line).pressure
-        };
-        if self.spec.full == Width::Z && values(4) <= registers {
-            4
-        } else if values(2) <= registers + MANY_VALUES {
-            2
-        } else {
-            1
+        // Four copies need about four times as many; whether they really do is only looked at where it may be so.
+        if self.spec.full == Width::Z && 4 * one.uses.pressure <= registers + 4 {
+            let four = self.copies_of_body(4);
+            if four.uses.pressure <= registers {
+                return Some(four);
+            }
         }
+        let two = self.copies_of_body(2);
+        (two.uses.pressure <= registers + MANY_VALUES).then_some(two)
+    }
+
+    fn copies_of_body(&self, copies: usize) -> Ready<'s> {
+        let pieces = &self.built.pieces;
+        let mut line = Line::new(&pieces.values, copies, NONE);
+        line.add(&pieces.body, 0..copies);
+        Ready::new(line)
     }
 
     /// A row that becomes one value.
@@ -238,20 +254,21 @@ impl<'s> Writer<'s> {
         }
         let last = self.spec.full.registers() - 1;
         let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), last - k as u8)).collect();
-        let [done, even, end] = [(); 3].map(|()| self.asm.label());
+        let line = Ready::new(line);
+        let [done, folded, even, end] = [(); 4].map(|()| self.asm.label());
         self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
         self.asm.jump_if(Condition::Below, done);
-        // As they were put into memory, but not from there: that would wait for the stores.
-        let nothing =
-            pieces.preamble.iter().rev().find(|inst| matches!(inst.form, Form::Store(Target::Accumulators(_))));
-        let nothing = nothing.map(|inst| pieces.values[inst.args[0] as usize].home).expect("accumulators are cleared");
-        for &(_, register) in &fixed {
-            let mem = Operand::Memory(self.frame.home(&mut self.asm, nothing, 0));
-            self.asm.vector(op::MOVUPS, width, register, 0, mem, None);
+        if let Some(quick) = &pieces.quick {
+            self.quick(quick, &fixed, folded);
+            // There was a NaN: all over again, with more care.
+            self.frame.begin_row(&mut self.asm);
+            self.asm.zero(RAX);
         }
+        self.clear(&fixed, width);
         // Registers of 512 bits are many: constants have some of them.
-        let pins = if self.spec.full == Width::Z { self.pins(&line, last - vectors as u8) } else { Vec::new() };
+        let pins = if self.spec.full == Width::Z { self.pins(&line.uses, last - vectors as u8) } else { Vec::new() };
         self.vectors(ACCUMULATORS, &line, &[&fixed[..], &pins].concat(), true);
+        self.asm.bind(folded);
         self.asm.compare(RAX, RDX);
         self.asm.jump_if(Condition::Equal, even);
         for (k, &(_, register)) in fixed.iter().enumerate() {
@@ -265,16 +282,17 @@ impl<'s> Writer<'s> {
         let mut line = Line::new(&pieces.values, 1, NONE);
         line.add(&pieces.body, 0..1);
         line.add(&pieces.after, 0..1);
-        self.vectors(lanes, &line, &[], true);
+        self.vectors(lanes, &Ready::new(line), &[], true);
         let mut line = Line::new(&pieces.values, 1, NONE);
         line.add(&pieces.body[..pieces.fold], 0..1);
         line.add(&pieces.tail, 0..1);
         line.add(&pieces.after, 0..1);
-        self.tail(&line);
+        self.tail(&Ready::new(line));
 
         // Where nothing was left over, they still are in registers.
         let mut line = Line::new(&pieces.values, 1, NONE);
         line.add(&pieces.finish, 0..1);
+        let line = Ready::new(line);
         self.write(&line, &[]);
         self.asm.jump(end);
         self.asm.bind(even);
@@ -286,16 +304,52 @@ impl<'s> Writer<'s> {
         self.asm.bind(end);
     }
 
-    fn write(&mut self, line: &Line, fixed: &[(Id, u8)]) {
+    /// Folds as if no value were NaN; if none was, goes on at `folded`.
+    fn quick(&mut self, quick: &Quick, fixed: &[(Id, u8)], folded: Label) {
+        let pieces = &self.built.pieces;
+        let vectors = fixed.len();
+        let mut line = Line::new(&pieces.values, vectors, quick.seen);
+        for first in (0..vectors).step_by(2) {
+            line.add(&pieces.body[..pieces.fold], first..first + 2);
+            line.add(&[quick.fold], first..first + 2);
+            line.add_with_next(&quick.notice, first);
+        }
+        let (seen, width) = (15 - vectors as u8, quick.fold.width);
+        self.clear(fixed, width);
+        self.asm.vector(op::XORPS, width, seen, seen, Operand::Register(Vector(seen)), None);
+        let fixed: Vec<(Id, u8)> = fixed.iter().copied().chain([(quick.seen, seen)]).collect();
+        self.vectors(ACCUMULATORS, &Ready::new(line), &fixed, true);
+        self.asm.vector(op::PTEST, width, seen, 0, Operand::Register(Vector(seen)), None);
+        self.asm.jump_if(Condition::Equal, folded);
+    }
+
+    /// Puts the fold's identity into the registers of accumulators: as it was put into memory, but not from there, which would wait
+    /// for the stores.
+    fn clear(&mut self, fixed: &[(Id, u8)], width: Width) {
+        let pieces = &self.built.pieces;
+        let nothing =
+            pieces.preamble.iter().rev().find(|inst| matches!(inst.form, Form::Store(Target::Accumulators(_))));
+        let nothing = nothing.map(|inst| pieces.values[inst.args[0] as usize].home).expect("accumulators are cleared");
+        for &(_, register) in fixed {
+            let mem = Operand::Memory(self.frame.home(&mut self.asm, nothing, 0));
+            self.asm.vector(op::MOVUPS, width, register, 0, mem, None);
+        }
+    }
+
+    fn write(&mut self, Ready { line, uses }: &Ready<'_>, fixed: &[(Id, u8)]) {
+        self.place(line, uses, fixed);
+    }
+
+    fn place(&mut self, line: &Line, uses: &Uses, fixed: &[(Id, u8)]) {
         let full = self.spec.full;
         let Writer { asm, frame, sites, spills, .. } = self;
-        Allocator { asm, places: frame, sites, spills, full }.write(line, &Uses::of(line), fixed);
+        Allocator { asm, places: frame, sites, spills, full }.write(line, uses, fixed);
     }
 
     /// Constants and the like for registers that no copy needs, those most used first, from a register downwards.
-    fn pins(&self, line: &Line, last: u8) -> Vec<(Id, u8)> {
+    fn pins(&self, uses: &Uses, last: u8) -> Vec<(Id, u8)> {
         let most = if self.spec.full == Width::Z { 24 } else { 8 };
-        let spare = usize::from(last).saturating_sub(Uses::of(line).pressure + 2).min(most);
+        let spare = usize::from(last).saturating_sub(uses.pressure + 2).min(most);
         let values = &self.built.pieces.values;
         let mut uses = vec![0u32; values.len()];
         for Inst { args, .. } in &self.built.pieces.body {
@@ -313,7 +367,7 @@ impl<'s> Writer<'s> {
     }
 
     /// A loop over so many elements at a time, while there are as many. `fixed` values with a home are loaded before it.
-    fn vectors(&mut self, elements: usize, line: &Line, fixed: &[(Id, u8)], repeat: bool) {
+    fn vectors(&mut self, elements: usize, line: &Ready<'_>, fixed: &[(Id, u8)], repeat: bool) {
         let (top, done) = (self.asm.label(), self.asm.label());
         let enough = |asm: &mut Asm| {
             asm.lea(RCX, Mem::Base(RAX, elements as i32));
@@ -355,7 +409,7 @@ impl<'s> Writer<'s> {
     }
 
     /// What is left of a row, less than a vector.
-    fn tail(&mut self, line: &Line) {
+    fn tail(&mut self, Ready { line, uses }: &Ready<'_>) {
         let done = self.asm.label();
         self.asm.sub(RDX, RAX);
         self.asm.jump_if(Condition::Equal, done);
@@ -373,7 +427,7 @@ impl<'s> Writer<'s> {
             }
         }
         self.frame.tail = true;
-        self.write(&line.near(), &[]);
+        self.place(&line.near(), uses, &[]);
         self.frame.tail = false;
         if let Some((operand, _)) = written {
             self.bring_out(operand);

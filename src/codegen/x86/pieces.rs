@@ -7,6 +7,7 @@ use crate::codegen::block::affine;
 use crate::shape::{Expr, floor_div, floor_rem};
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// `offset + Σ index · stride`, over the axes with a stride.
 #[derive(Debug)]
@@ -52,21 +53,32 @@ impl Affine {
 pub(super) struct Interval {
     bounds: Vec<Affine>,
     pub(super) position: Affine,
+    /// Bounds and position may depend on what the index along the first axis leaves when it is divided by this, as if it were the index
+    /// along an axis behind the others: rows that count through several axes.
+    pub(super) period: Option<i64>,
 }
 
 impl Interval {
     /// An operand at a position, where all conditions hold; `None` if it is not as simple as that.
     pub(super) fn of<'e>(position: &Expr, conditions: impl Iterator<Item = &'e Expr>, rank: usize) -> Option<Interval> {
-        let mut interval = Interval { bounds: Vec::new(), position: Affine::of(position, rank)? };
+        let mut period = None;
+        let position = Affine::of(&without_remainders(position, rank, &mut period), rank + 1)?;
+        let mut interval = Interval { bounds: Vec::new(), position, period: None };
         for condition in conditions {
-            interval.add(condition, rank)?;
+            interval.add(&without_remainders(condition, rank, &mut period), rank + 1)?;
         }
+        interval.period = period;
         interval.bounds.iter().all(Affine::is_small).then_some(interval)
     }
 
     /// An operand without borders.
     pub(super) fn everywhere(position: Affine) -> Interval {
-        Interval { bounds: Vec::new(), position }
+        Interval { bounds: Vec::new(), position, period: None }
+    }
+
+    /// Whether it can be told along an axis: what a period leaves is the same for all elements of a piece.
+    pub(super) fn suits(&self, along: usize) -> bool {
+        self.period.is_none() || along > 0
     }
 
     /// The outermost axis that the bounds depend on.
@@ -94,7 +106,8 @@ impl Interval {
         Some(())
     }
 
-    /// Of the next `most` elements from an index on, those within the bounds.
+    /// Of the next `most` elements from an index on, those within the bounds. If there is a period, the index has one more number, and
+    /// `along` is not the first axis.
     pub(super) fn inside(&self, index: &[i64], along: usize, most: usize) -> Range<usize> {
         let (mut first, mut end) = (0, most as i64);
         for bound in &self.bounds {
@@ -110,6 +123,30 @@ impl Interval {
         }
         let first = first.min(most as i64);
         first as usize..end.max(first) as usize
+    }
+}
+
+/// An expression in which the remainder of the first index by one number, if there is any, is the index along axis `rank`.
+fn without_remainders(expr: &Expr, rank: usize, period: &mut Option<i64>) -> Expr {
+    if let Expr::Rem(a, b) = expr
+        && let (Expr::Idx(0), &Expr::Const(by)) = (&**a, &**b)
+        && by > 0
+        && period.is_none_or(|period| period == by)
+    {
+        *period = Some(by);
+        return Expr::Idx(rank);
+    }
+    let mut inner = |expr: &Expr| Arc::new(without_remainders(expr, rank, period));
+    match expr {
+        Expr::Const(_) | Expr::Idx(_) => expr.clone(),
+        Expr::Rem(a, b) => Expr::Rem(inner(a), inner(b)),
+        Expr::Add(a, b) => Expr::Add(inner(a), inner(b)),
+        Expr::Sub(a, b) => Expr::Sub(inner(a), inner(b)),
+        Expr::Mul(a, b) => Expr::Mul(inner(a), inner(b)),
+        Expr::Div(a, b) => Expr::Div(inner(a), inner(b)),
+        Expr::Lt(a, b) => Expr::Lt(inner(a), inner(b)),
+        Expr::And(a, b) => Expr::And(inner(a), inner(b)),
+        Expr::Not(a) => Expr::Not(inner(a)),
     }
 }
 
@@ -280,7 +317,6 @@ mod tests {
     use super::*;
     use crate::codegen::block::tests::Random;
     use crate::codegen::block::tests::random::expression;
-    use std::sync::Arc;
 
     #[test]
     fn pieces_are_the_expression() {
@@ -326,9 +362,16 @@ mod tests {
             let along = random.below(rank);
             let mut index: Vec<usize> = (0..rank).map(|_| random.below(40)).collect();
             let most = random.below(60);
+            let period = 1 + random.below(20) as i64;
+            let rows = Expr::idx(0).rem(period);
+            let conditions = match along > 0 && random.chance(2) {
+                true => [conditions[0].clone(), conditions[1].clone().and(Expr::idx(along).lt(rows * 2 + 3))],
+                false => conditions,
+            };
             let Some(interval) = Interval::of(&Expr::idx(0), conditions.iter(), rank) else { continue };
             simple += 1;
-            let at: Vec<i64> = index.iter().map(|&index| index as i64).collect();
+            let mut at: Vec<i64> = index.iter().map(|&index| index as i64).collect();
+            at.push(at[0] % period);
             let inside = interval.inside(&at, along, most);
             for k in 0..most {
                 let holds = conditions.iter().all(|condition| condition.eval(&index) != 0);

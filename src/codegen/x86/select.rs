@@ -10,8 +10,7 @@ use super::asm::Width;
 use super::inst::{Form, Home, Id, Inst, NONE, Pieces, Value};
 use super::op::{self, Op};
 use crate::ops::vector::scale;
-use crate::ops::vector::{Binary, Compare, Lane, LaneFn, Val, Word};
-use std::collections::{HashMap, HashSet};
+use crate::ops::vector::{Binary, Compare, Lane, LaneFn, QuickMap, QuickSet, Val, Word};
 
 /// Instructions being chosen.
 pub(super) struct Select {
@@ -24,13 +23,13 @@ pub(super) struct Select {
     pub(super) pieces: Pieces,
     /// Where instructions go that are not the same all along a row.
     pub(super) piece: Piece,
-    constants: HashMap<[u64; 4], Id>,
+    constants: QuickMap<[u64; 4], Id>,
     /// The bits of a mask's lanes; 0 where it is a constant of any width.
-    mask_bits: HashMap<Id, u32>,
+    mask_bits: QuickMap<Id, u32>,
     /// Masks made of others.
-    remade: HashMap<(Id, u32), Id>,
+    remade: QuickMap<(Id, u32), Id>,
     /// Values whose 64-bit lanes have a high half of zeros.
-    small: HashSet<Id>,
+    small: QuickSet<Id>,
 }
 
 /// A piece of the code.
@@ -50,10 +49,10 @@ impl Select {
             too_wide: false,
             pieces: Pieces::default(),
             piece: Piece::Body,
-            constants: HashMap::new(),
-            mask_bits: HashMap::new(),
-            remade: HashMap::new(),
-            small: HashSet::new(),
+            constants: QuickMap::default(),
+            mask_bits: QuickMap::default(),
+            remade: QuickMap::default(),
+            small: QuickSet::default(),
         }
     }
 

@@ -55,20 +55,20 @@ enum Way {
 }
 
 impl Way {
-    /// The value of an expression, as one of two dtypes.
-    fn computed(expr: &Expr, dtype: DType, rank: usize) -> Way {
+    /// The value of an expression, as one of two dtypes. Lanes move along axis `along`.
+    fn computed(expr: &Expr, dtype: DType, rank: usize, along: usize) -> Way {
         if dtype != DType::Bool {
             return Way::Number(Line::of(expr, rank));
         }
-        let run = Interval::of(&Expr::Const(0), [expr].into_iter(), rank);
+        let run = Interval::of(&Expr::Const(0), [expr].into_iter(), rank).filter(|run| run.suits(along));
         run.map_or_else(|| Way::Truth(Line::of(expr, rank)), Way::Run)
     }
 
-    fn of(position: &Expr, guards: &[Guard], rank: usize) -> Way {
+    fn of(position: &Expr, guards: &[Guard], rank: usize, along: usize) -> Way {
         let default = guards.first().map_or(0, |guard| guard.default.bits());
         if guards.iter().all(|guard| guard.default.bits() == default) {
             let conditions = guards.iter().map(|guard| &guard.condition);
-            if let Some(interval) = Interval::of(position, conditions, rank) {
+            if let Some(interval) = Interval::of(position, conditions, rank).filter(|interval| interval.suits(along)) {
                 return Way::Interval(interval, default);
             }
         }
@@ -123,6 +123,7 @@ impl Stages {
         let program = &written.program;
         let is_told = slots.len() == tables.len();
         let sizes: Vec<usize> = program.outer.iter().chain(&program.reduced).copied().collect();
+        let along = along(&sizes, walked);
         let list = slots.iter().map(|&slot| {
             let load = &program.loads[slot];
             if let Some(at) = tables.iter().position(|(of, _)| *of == slot) {
@@ -130,8 +131,8 @@ impl Stages {
             }
             let Access::Computed { position, guards } = &load.access else { unreachable!("it is not strided") };
             let access = match slot < written.given {
-                true => Way::of(position, guards, sizes.len()),
-                false => Way::computed(position, load.dtype, sizes.len()),
+                true => Way::of(position, guards, sizes.len(), along),
+                false => Way::computed(position, load.dtype, sizes.len(), along),
             };
             Staged { slot, size: load.dtype.size(), access }
         });
@@ -225,9 +226,9 @@ impl Stages {
         }
     }
 
-    /// The index of an element of the walk at a step.
+    /// The index of an element of the walk at a step, and room for what a period leaves of the first.
     fn index(&self, on: &codegen::Call<'_>, element: usize, step: usize) -> Index {
-        let mut index = Index::from_elem(0, self.sizes.len());
+        let mut index = Index::from_elem(0, self.sizes.len() + 1);
         let mut rest = step;
         for axis in (self.walked..self.sizes.len()).rev() {
             index[axis] = (rest % self.sizes[axis]) as i64;
@@ -249,14 +250,18 @@ impl Stages {
     /// # Safety
     /// `to` has room for them; the rest is as for [`Stages::bring_rows`].
     unsafe fn fill(&self, staged: &Staged, on: &codegen::Call<'_>, index: &mut Index, count: usize, to: *mut u8) {
-        let along = (0..self.walked).rev().find(|&axis| self.sizes[axis] > 1).unwrap_or(0);
+        let along = along(&self.sizes, self.walked);
+        let period = staged.period();
         let first = |axis: usize| if axis == 0 && self.outer > 0 { on.origin as i64 } else { 0 };
         // A value that is computed has no memory.
         let base = on.loads.get(staged.slot).copied().unwrap_or(std::ptr::null());
         let mut done = 0;
         while done < count {
+            if let Some(period) = period {
+                index[self.sizes.len()] = index[0] % period;
+            }
             let size = self.sizes.get(along).copied().unwrap_or(1);
-            let room = (first(along) + size as i64 - index.get(along).copied().unwrap_or(0)) as usize;
+            let room = (first(along) + size as i64 - index[along]) as usize;
             let most = room.min(count - done);
             // SAFETY: the caller's promise.
             let length = unsafe { staged.piece(base, index, along, most, to.wrapping_add(done * staged.size)) };
@@ -277,7 +282,19 @@ impl Stages {
     }
 }
 
+/// The axis that lanes move along, of the first `walked` ones.
+fn along(sizes: &[usize], walked: usize) -> usize {
+    (0..walked).rev().find(|&axis| sizes[axis] > 1).unwrap_or(0)
+}
+
 impl Staged {
+    fn period(&self) -> Option<i64> {
+        match &self.access {
+            Way::Interval(interval, _) | Way::Run(interval) => interval.period,
+            _ => None,
+        }
+    }
+
     /// Writes so many elements from one of the walk on.
     ///
     /// # Safety

@@ -160,7 +160,7 @@ fn bounded(load: &Load, rank: usize) -> Option<(Interval, u64)> {
     let Access::Computed { position, guards } = &load.access else { return None };
     let default = guards.first()?.default.bits();
     let conditions = guards.iter().map(|guard: &Guard| &guard.condition);
-    let interval = Interval::of(position, conditions, rank)?;
+    let interval = Interval::of(position, conditions, rank).filter(|interval| interval.period.is_none())?;
     guards.iter().all(|guard| guard.default.bits() == default).then_some((interval, default))
 }
 

@@ -1,14 +1,13 @@
 //! Writing a vector program, word by word. Equal words are written once.
 
-use super::{Binary, Compare, Lane, LaneFn, Table, Unary, Val, Word};
+use super::{Binary, Compare, Lane, LaneFn, QuickMap, Table, Unary, Val, Word};
 use crate::dtype::{DType, Literal};
-use std::collections::HashMap;
 
 /// A vector program being written.
 #[derive(Default)]
 pub(crate) struct Emit {
     words: Vec<(Word, Lane)>,
-    known: HashMap<Word, Val>,
+    known: QuickMap<Word, Val>,
 }
 
 #[allow(clippy::wrong_self_convention)] // `to_` and `from_` name the word, self is the writer

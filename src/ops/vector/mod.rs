@@ -9,11 +9,13 @@
 mod emit;
 #[cfg(test)]
 mod eval;
+mod quick;
 pub(crate) mod scale;
 
 pub(crate) use emit::{Emit, lane_bits};
 #[cfg(test)]
 pub(crate) use eval::eval;
+pub(crate) use quick::{QuickMap, QuickSet};
 
 use crate::dtype::DType;
 

@@ -45,6 +45,30 @@ fn wide_guarded_folds_stay_within_their_scratch() {
 }
 
 #[test]
+fn the_largest_and_the_smallest_are_nan_wherever_there_is_one() {
+    let mut random = Random::new(12);
+    for dtype in [DType::F32, DType::F64, DType::F16] {
+        for (elements, stride) in [(8, 1), (31, 1), (32, 1), (33, 1), (64, 2), (75, 1), (75, 3), (2048 + 40, 1)] {
+            // In every row another element is NaN, and in some a later one as well; in the last row none is.
+            let (rows, pitch) = (elements.min(100) + 1, elements * stride);
+            let mut numbers: Vec<Literal> =
+                (0..rows * pitch).map(|_| Literal::from_f64(dtype, random.below(2000) as f64 / 16.0 - 60.0)).collect();
+            for row in 0..rows - 1 {
+                for element in [row, (row * 7 + 5) % elements] {
+                    numbers[row * pitch + element * stride] = Literal::from_f64(dtype, f64::NAN);
+                }
+            }
+            for fold in [Fold::Max, Fold::Min] {
+                let mut program = matrix(rows, elements, false, dtype, fold);
+                let strides = vec![pitch as i64, stride as i64];
+                program.loads[0].access = Access::Strided { offset: 0, strides };
+                assert!(check(&program, &[numbers.clone()]), "{dtype} {elements} {stride}");
+            }
+        }
+    }
+}
+
+#[test]
 fn kernels_are_shared_between_sizes_and_offsets() {
     let add = |n: usize, offset: i64| {
         let mut program = map(n, &[(DType::F32, true), (DType::F32, false)], DType::F32, |emit| {

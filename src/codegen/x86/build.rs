@@ -129,7 +129,6 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
             select.accumulate(combine, accumulator, there);
             select.piece = Piece::Body;
             select.accumulate(combine, accumulator, result);
-            select.quick_fold(combine, accumulator, result);
             select.piece = Piece::After;
             select.store(Target::Operand { operand: of, lane: 0 }, op::MOVUPS_STORE, width, accumulator, None);
             select.fold_accumulators(combine, output);

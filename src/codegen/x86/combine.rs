@@ -1,7 +1,7 @@
 //! Chooses instructions for folds: into an accumulator, and from the accumulators of a row to one value.
 
 use super::asm::Width;
-use super::inst::{Form, Home, Id, Inst, NONE, Quick, Target};
+use super::inst::{Form, Home, Id, Inst, NONE, Target};
 use super::op;
 use super::select::{Piece, Select};
 use crate::codegen::order::ACCUMULATORS;
@@ -75,34 +75,6 @@ impl Select {
         let last = list.last_mut().expect("a fold is an instruction");
         debug_assert_eq!(last.to, sum);
         last.to = accumulator;
-    }
-
-    /// A quicker way to fold values that are not NaN, if there is one. In registers of 512 bits there is not: there, the work is in
-    /// what is folded.
-    pub(super) fn quick_fold(&mut self, combine: Combine, accumulator: Id, value: Id) {
-        if self.is_wide() {
-            return;
-        }
-        let lane = combine.lane();
-        let (is_double, width) = (lane == Lane::F64, self.width(lane));
-        let op = match combine.word() {
-            Binary::Max if is_double => op::MAXPD,
-            Binary::Max => op::MAXPS,
-            Binary::Min if is_double => op::MINPD,
-            Binary::Min => op::MINPS,
-            _ => return,
-        };
-        let compare = if is_double { op::CMPPD } else { op::CMPPS };
-        let [seen, nan] = [(); 2].map(|()| self.at_home(Home::None, width, false));
-        let inst = |op, to, args, immediate| Inst { form: Form::Rvm, op, width, to, args, immediate };
-        self.pieces.quick = Some(Quick {
-            fold: inst(op, accumulator, [accumulator, value, NONE], None),
-            notice: [
-                inst(compare, nan, [value, value, NONE], Some(UNORDERED)),
-                inst(op::POR, seen, [nan, seen, NONE], None),
-            ],
-            seen,
-        });
     }
 
     /// From here on, a tail is different: lanes that it does not have become the fold's identity.

@@ -116,20 +116,7 @@ pub(super) struct Pieces {
     /// Where the fold begins in `body`, and what takes its place in a tail.
     pub(super) fold: usize,
     pub(super) tail: Vec<Inst>,
-    /// A quicker fold, good as long as no value is NaN, and what finds out: see [`Quick`].
-    pub(super) quick: Option<Quick>,
     /// What follows the body where accumulators are in memory.
     pub(super) after: Vec<Inst>,
     pub(super) finish: Vec<Inst>,
-}
-
-/// A fold of values of which none is NaN.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Quick {
-    /// In place of the fold.
-    pub(super) fold: Inst,
-    /// For every two values, that of a copy and that of the next: whether either is NaN, and the same so far.
-    pub(super) notice: [Inst; 2],
-    /// The lanes in which a NaN was seen.
-    pub(super) seen: Id,
 }

@@ -17,7 +17,7 @@ use super::asm::*;
 use super::build::{Built, Kind, Read, Spec, build};
 use super::elements::{Step, width_of};
 use super::frame::{Frame, LENGTH, POSITION, POSITION_STEP, ROWS, TAIL_32, TAIL_64};
-use super::inst::{Form, Home, Id, Inst, NONE, Quick, Target, Value};
+use super::inst::{Form, Home, Id, Inst, NONE, Target, Value};
 use super::line::{Line, Uses};
 use super::memory::Pages;
 use super::op::{self, Op};
@@ -255,20 +255,13 @@ impl<'s> Writer<'s> {
         let last = self.spec.full.registers() - 1;
         let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), last - k as u8)).collect();
         let line = Ready::new(line);
-        let [done, folded, even, end] = [(); 4].map(|()| self.asm.label());
+        let [done, even, end] = [(); 3].map(|()| self.asm.label());
         self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
         self.asm.jump_if(Condition::Below, done);
-        if let Some(quick) = &pieces.quick {
-            self.quick(quick, &fixed, folded);
-            // There was a NaN: all over again, with more care.
-            self.frame.begin_row(&mut self.asm);
-            self.asm.zero(RAX);
-        }
         self.clear(&fixed, width);
         // Registers of 512 bits are many: constants have some of them.
         let pins = if self.spec.full == Width::Z { self.pins(&line.uses, last - vectors as u8) } else { Vec::new() };
         self.vectors(ACCUMULATORS, &line, &[&fixed[..], &pins].concat(), true);
-        self.asm.bind(folded);
         self.asm.compare(RAX, RDX);
         self.asm.jump_if(Condition::Equal, even);
         for (k, &(_, register)) in fixed.iter().enumerate() {
@@ -302,25 +295,6 @@ impl<'s> Writer<'s> {
         });
         self.write(&line, &kept.collect::<Vec<_>>());
         self.asm.bind(end);
-    }
-
-    /// Folds as if no value were NaN; if none was, goes on at `folded`.
-    fn quick(&mut self, quick: &Quick, fixed: &[(Id, u8)], folded: Label) {
-        let pieces = &self.built.pieces;
-        let vectors = fixed.len();
-        let mut line = Line::new(&pieces.values, vectors, quick.seen);
-        for first in (0..vectors).step_by(2) {
-            line.add(&pieces.body[..pieces.fold], first..first + 2);
-            line.add(&[quick.fold], first..first + 2);
-            line.add_with_next(&quick.notice, first);
-        }
-        let (seen, width) = (15 - vectors as u8, quick.fold.width);
-        self.clear(fixed, width);
-        self.asm.vector(op::XORPS, width, seen, seen, Operand::Register(Vector(seen)), None);
-        let fixed: Vec<(Id, u8)> = fixed.iter().copied().chain([(quick.seen, seen)]).collect();
-        self.vectors(ACCUMULATORS, &Ready::new(line), &fixed, true);
-        self.asm.vector(op::PTEST, width, seen, 0, Operand::Register(Vector(seen)), None);
-        self.asm.jump_if(Condition::Equal, folded);
     }
 
     /// Puts the fold's identity into the registers of accumulators: as it was put into memory, but not from there, which would wait

@@ -57,16 +57,6 @@ impl<'p> Line<'p> {
             }
         }
     }
-
-    /// Adds instructions for a copy whose second operands are those of the copy after it.
-    pub(super) fn add_with_next(&mut self, insts: &[Inst], copy: usize) {
-        for inst in insts {
-            let [first, second, third] = inst.args;
-            let args = [self.id(first, copy), self.id(second, copy + 1), self.id(third, copy)];
-            let to = self.id(inst.to, copy);
-            self.placed.push(Placed { inst: Inst { to, args, ..*inst }, copy: copy as u8 });
-        }
-    }
 }
 
 /// When each operand of each instruction is wanted next, and each result first.

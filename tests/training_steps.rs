@@ -6,7 +6,7 @@ mod allocator;
 
 use allocator::allocations as count;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use zither::{AttentionOptions, CrossEntropyOptions, DynTensor, Result, compile, memory, no_grad, realize_all};
+use zither::{AttentionOptions, CrossEntropyOptions, DynTensor, Result, Window, compile, memory, no_grad, realize_all};
 
 /// Held by the test whose turn it is.
 fn take_turn() -> MutexGuard<'static, ()> {
@@ -42,10 +42,22 @@ fn block(p: &[DynTensor], x: &DynTensor, labels: &DynTensor) -> DynTensor {
     scores.reshape(&[rows, classes]).cross_entropy(labels, CrossEntropyOptions::default())
 }
 
-/// A step of Adam of eight parameters, compiled: parameters, and both means.
-type Step = [[DynTensor; 3]; 8];
+/// Two convolutions with pooling, and two layers.
+fn cnn(p: &[DynTensor], x: &DynTensor, labels: &DynTensor) -> DynTensor {
+    let padded = Window { padding: [2, 2], ..Window::default() };
+    let image = x.conv(&p[0], Some(&p[1]), padded).relu();
+    let [samples, channels, height, width] = [0, 1, 2, 3].map(|axis| image.shape()[axis] as isize);
+    let image = image.reshape(&[samples, channels, height / 2, 2, width / 2, 2]).max(&[3, 5], false);
+    let image = image.conv(&p[2], Some(&p[3]), Window::<2>::default()).relu();
+    let hidden = image.flatten(1, -1).linear(&p[4], Some(&p[5])).relu();
+    hidden.linear(&p[6], Some(&p[7])).cross_entropy(labels, CrossEntropyOptions::default())
+}
 
-fn adam(state: &Step, loss_of: impl Fn(&[DynTensor]) -> DynTensor) -> (Step, DynTensor) {
+/// Parameters, and both means of Adam.
+type Step<const N: usize> = [[DynTensor; 3]; N];
+
+/// A step of Adam.
+fn adam<const N: usize>(state: &Step<N>, loss_of: impl Fn(&[DynTensor]) -> DynTensor) -> (Step<N>, DynTensor) {
     let leaves: Vec<DynTensor> = state.iter().map(|[value, ..]| value.clone().set_requires_grad(true)).collect();
     let loss = loss_of(&leaves);
     loss.backward();
@@ -58,17 +70,18 @@ fn adam(state: &Step, loss_of: impl Fn(&[DynTensor]) -> DynTensor) -> (Step, Dyn
     (no_grad(|| std::array::from_fn(advance)), loss.detach())
 }
 
-#[test]
-fn a_compiled_step_allocates_nothing_once_it_runs() -> Result<()> {
+/// Thirty compiled steps, which have to learn, and to allocate nothing after the first few.
+fn learns_without_allocating<const N: usize>(
+    shapes: [&[usize]; N],
+    loss_of: impl Fn(&[DynTensor]) -> DynTensor + Send + Sync + 'static,
+) -> Result<()> {
     let _turn = take_turn();
-    let (x, y) = (data(&[2, 40, 16], 1), labels(80, 5));
-    let shapes: [&[usize]; 8] = [&[16], &[16], &[48, 16], &[48], &[16, 16], &[16], &[5, 16], &[5]];
     let mut at = 0;
-    let mut state: Step = shapes.map(|shape| {
+    let mut state: Step<N> = shapes.map(|shape| {
         at += 1;
         [data(shape, at * 100), data(shape, 0) * 0.0, data(shape, 0) * 0.0]
     });
-    let step = compile(move |state: Step| adam(&state, |parameters| block(parameters, &x, &y)));
+    let step = compile(move |state: Step<N>| adam(&state, &loss_of));
     let mut losses = Vec::new();
     let mut counts = Vec::new();
     for _ in 0..30 {
@@ -83,6 +96,26 @@ fn a_compiled_step_allocates_nothing_once_it_runs() -> Result<()> {
     let quiet = counts[4..].iter().filter(|&&count| count == 0).count();
     assert!(quiet >= 20, "{counts:?}");
     Ok(())
+}
+
+#[test]
+fn a_compiled_step_of_a_gpt_allocates_nothing_once_it_runs() -> Result<()> {
+    let (x, y) = (data(&[2, 40, 16], 1), labels(80, 5));
+    let shapes: [&[usize]; 8] = [&[16], &[16], &[48, 16], &[48], &[16, 16], &[16], &[5, 16], &[5]];
+    learns_without_allocating(shapes, move |p| block(p, &x, &y))
+}
+
+#[test]
+fn a_compiled_step_of_an_mlp_allocates_nothing_once_it_runs() -> Result<()> {
+    let (x, y) = (data(&[32, 20], 1), labels(32, 5));
+    learns_without_allocating([&[24, 20], &[24], &[5, 24], &[5]], move |p| mlp(p, &x, &y))
+}
+
+#[test]
+fn a_compiled_step_of_a_cnn_allocates_nothing_once_it_runs() -> Result<()> {
+    let (x, y) = (data(&[8, 1, 12, 12], 1), labels(8, 5));
+    let shapes: [&[usize]; 8] = [&[3, 1, 5, 5], &[3], &[4, 3, 3, 3], &[4], &[12, 64], &[12], &[5, 12], &[5]];
+    learns_without_allocating(shapes, move |p| cnn(p, &x, &y))
 }
 
 #[test]

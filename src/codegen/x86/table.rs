@@ -84,19 +84,17 @@ enum Entries {
 pub(super) fn tables(program: &LoopProgram, strided: &mut [Strided], staged: &mut Vec<usize>) -> Vec<(usize, Table)> {
     let Some(first) = block_of(program, strided, staged) else { return Vec::new() };
     let mut tables = Vec::new();
-    for slot in 0..program.loads.len() {
-        let at = staged.iter().position(|&it| it == slot);
-        let table = match at {
-            Some(_) => guarded(&program.loads[slot], program, first),
-            None if lies_uneven(&strided[slot].strides, &program.outer, first) => {
-                at_strides(&strided[slot], program, first)
-            }
-            None => None,
+    for (slot, (load, strided)) in program.loads.iter().zip(strided).enumerate() {
+        let is_staged = staged.contains(&slot);
+        let table = match is_staged {
+            true => guarded(load, program, first),
+            false if lies_uneven(&strided.strides, &program.outer, first) => at_strides(strided, program, first),
+            false => None,
         };
         if let Some(table) = table {
             tables.push((slot, table));
-            strided[slot] = Strided { offset: 0, strides: dense(&program.outer), by_origin: 0 };
-            staged.extend(at.is_none().then_some(slot));
+            *strided = Strided { offset: 0, strides: dense(&program.outer), by_origin: 0 };
+            staged.extend((!is_staged).then_some(slot));
         }
     }
     tables

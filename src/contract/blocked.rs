@@ -87,6 +87,15 @@ struct Part<A> {
 const TALLEST: usize = 6;
 const WIDEST: usize = 16;
 
+/// The place of a tile among the rows' parts and the columns', by its number: first all columns of the upper rows, then those of the
+/// lower ones. Two threads, each with one half of the numbers, then read the same columns at the same time, which stay in their last cache.
+fn tile_of(number: usize, row_parts: usize, col_parts: usize) -> (usize, usize) {
+    let bands = if row_parts.is_multiple_of(2) { 2 } else { 1 };
+    let height = row_parts / bands;
+    let (band, rest) = (number / (height * col_parts), number % (height * col_parts));
+    (band * height + rest % height, rest / height)
+}
+
 /// Runs one part.
 ///
 /// # Safety
@@ -212,8 +221,8 @@ impl<K: Kernel> Worker<'_, K> {
     /// As for [`run`].
     unsafe fn multiply(&self, part: usize) {
         let plan = self.plan;
-        let (rest, row_part) = (part / plan.row_parts, part % plan.row_parts);
-        let (batch_part, col_part) = (rest / plan.col_parts, rest % plan.col_parts);
+        let tiles = plan.row_parts * plan.col_parts;
+        let (batch_part, (row_part, col_part)) = (part / tiles, tile_of(part % tiles, plan.row_parts, plan.col_parts));
         let rows = share(plan.sizes.rows, K::ROWS, plan.row_parts, row_part);
         let cols = share(plan.sizes.cols, K::COLS, plan.col_parts, col_part);
         let first = batch_part * plan.batch_step;
@@ -376,6 +385,22 @@ impl<K: Kernel> Worker<'_, K> {
                     }
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tile_of;
+
+    #[test]
+    fn every_tile_has_one_number() {
+        for (row_parts, col_parts) in [(1, 1), (1, 5), (2, 3), (7, 2), (44, 2), (12, 1)] {
+            let count = row_parts * col_parts;
+            let mut tiles: Vec<_> = (0..count).map(|number| tile_of(number, row_parts, col_parts)).collect();
+            tiles.sort_unstable();
+            let all = (0..row_parts).flat_map(|row| (0..col_parts).map(move |col| (row, col)));
+            assert!(tiles.into_iter().eq(all), "{row_parts} {col_parts}");
         }
     }
 }

@@ -203,7 +203,7 @@ fn reduce(kind: ReduceKind, values: &[Literal], input: &Node, axes: &[usize], le
     groups.iter().map(|group| fold(kind, group, input.dtype())).collect()
 }
 
-/// One group to one value. Floats are added and multiplied in f64 and rounded once.
+/// One group to one value. Floats are added and multiplied in f64 and rounded once; f64 themselves are added as if with more bits.
 fn fold(kind: ReduceKind, group: &[Literal], dtype: DType) -> Literal {
     let best = |better: fn(f64, f64) -> bool, start: Literal| {
         let wins = |a: Literal, b: Literal| match (a.to_integer(), b.to_integer()) {
@@ -220,7 +220,7 @@ fn fold(kind: ReduceKind, group: &[Literal], dtype: DType) -> Literal {
     };
     match kind {
         ReduceKind::Sum if dtype.is_float() => {
-            Literal::from_f64(dtype, group.iter().map(|x| x.to_f64()).sum::<f64>() + 0.0)
+            Literal::from_f64(dtype, exact_sum(group.iter().map(|x| x.to_f64())) + 0.0)
         }
         ReduceKind::Prod if dtype.is_float() => Literal::from_f64(dtype, group.iter().map(|x| x.to_f64()).product()),
         ReduceKind::Sum => integer_fold(dtype, group, 0, i128::wrapping_add),
@@ -228,6 +228,17 @@ fn fold(kind: ReduceKind, group: &[Literal], dtype: DType) -> Literal {
         ReduceKind::Max => best(|a, b| a > b, Literal::lowest(dtype)),
         ReduceKind::Min => best(|a, b| a < b, Literal::highest(dtype)),
     }
+}
+
+/// A sum that is rounded once or twice, however many terms there are: what each addition loses is kept beside.
+fn exact_sum(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0f64, 0.0);
+    for term in terms {
+        let next = sum + term;
+        lost += if sum.abs() >= term.abs() { (sum - next) + term } else { (term - next) + sum };
+        sum = next;
+    }
+    if sum.is_finite() { sum + lost } else { sum }
 }
 
 fn integer_fold(dtype: DType, group: &[Literal], start: i128, f: fn(i128, i128) -> i128) -> Literal {

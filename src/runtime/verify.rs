@@ -79,6 +79,7 @@ fn last_bit(dtype: DType, number: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::ReduceKind;
     use crate::ops;
     use crate::runtime;
 
@@ -101,6 +102,16 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Verify);
         let text = error.to_string();
         assert!(text.contains("element 17 is") && text.contains("verify.rs"), "{text}");
+    }
+
+    #[test]
+    fn the_reference_is_the_more_exact_one_for_long_sums() {
+        let values: Vec<f64> = (0..200_000).map(|k| f64::from(k * 7919 % 1009) / 200.0).collect();
+        let exact = values.iter().map(|x| (x * x * 40_000.0).round() as i64).sum::<i64>() as f64 / 40_000.0;
+        let line = Node::from_buffer(Buffer::from_vec("test", values).unwrap(), [200_000].as_slice().into());
+        let sum = (&line * &line).reduce("sum", ReduceKind::Sum, &[0], false).unwrap();
+        let found = reference::evaluate(&sum).unwrap()[0].to_f64();
+        assert!((found / exact - 1.0).abs() <= 2.0 * f64::EPSILON, "{found} {exact}");
     }
 
     #[test]

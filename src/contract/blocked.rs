@@ -2,7 +2,7 @@
 
 use super::axes::Group;
 use super::deliver::deliver;
-use super::kernel::{Kernel, Next, Number, Tile, narrow_tile, panels_at_once, same};
+use super::kernel::{Kernel, Next, Tile, narrow_tile, panels_at_once, same};
 use super::pack::{View, fill};
 use super::plan::{Pack, Path, Plan, Read, share};
 use super::room::Room;
@@ -54,7 +54,7 @@ struct Panels<A> {
     depth: isize,
     /// The last panel, if it is somewhere else.
     edge: *const A,
-    /// The panels that are wanted after these, if they are far away.
+    /// The panels that are wanted after these, if they are worth fetching.
     after: *const A,
 }
 
@@ -325,14 +325,17 @@ impl<K: Kernel> Worker<'_, K> {
         let stride = |group: &Group| group.uniform(&(0..group.len())).expect("one stride");
         let line = stride(&operand.lines);
         let at = operand.offset + operand.batch.offset(batch);
-        let start = base.wrapping_offset(at + operand.lines.offset(lines.start) + operand.depth.offset(depths.start));
+        let place = |depth: usize| at + operand.lines.offset(lines.start) + operand.depth.offset(depth);
+        let following = if depths.end < operand.depth.len() { depths.end } else { 0 };
+        let fetched = !is_left && self.plan.fetches;
+        let after = if fetched { base.wrapping_offset(place(following)) } else { std::ptr::null() };
         let mut panels = Panels {
-            start: start.cast(),
+            start: base.wrapping_offset(place(depths.start)).cast(),
             panel: width as isize * line,
             line,
             depth: stride(&operand.depth),
             edge: std::ptr::null(),
-            after: std::ptr::null(),
+            after: after.cast(),
         };
         if !is_left && !lines.len().is_multiple_of(width) {
             let to = self.scratch_at(self.scratch.right);
@@ -359,12 +362,8 @@ impl<K: Kernel> Worker<'_, K> {
             let width = (panels * K::COLS).min(cols - col);
             let (b, b_depth) = if whole == 0 { (right.edge, K::COLS as isize) } else { (start, right.depth) };
             let next = match whole > panels {
-                true if right.after.is_null() => Next::none(),
-                true => {
-                    let count = panels_at_once::<K>(whole - panels) * K::COLS * part.depth;
-                    Next::numbers(b.wrapping_offset(panels as isize * right.panel), count)
-                }
-                false => Next::numbers(right.after, panels * K::COLS * part.depth),
+                true => b.wrapping_offset(panels as isize * right.panel),
+                false => right.after,
             };
             for (i, row) in (0..rows).step_by(K::ROWS).enumerate() {
                 let tile = Tile {
@@ -378,7 +377,10 @@ impl<K: Kernel> Worker<'_, K> {
                     c: part.to.wrapping_offset(row as isize * part.stride).wrapping_add(col),
                     c_row: part.stride,
                     add: part.add,
-                    next: next.part(i, row_panels),
+                    next: match right.after.is_null() {
+                        true => Next::none(),
+                        false => Next::part(next, b_depth, part.depth, i, row_panels),
+                    },
                 };
                 let height = (rows - row).min(K::ROWS);
                 // SAFETY: the caller's promise. A tile that is not whole goes through one that is, unless there is room.

@@ -147,17 +147,8 @@ unsafe fn run<K: Kernel>(strip: &Strip, run: &StripRun) {
             let b = packed.wrapping_add((panel * strip.depth.len + depth.start) * K::COLS);
             let cols = panel * K::COLS..((panel + count) * K::COLS).min(all);
             let b_panel = strip.depth.len * K::COLS;
-            // While the rows go through some panels, the next one is fetched.
-            let next = match panel + count < panels.end {
-                true if depth.len() < strip.depth.len => {
-                    Next::numbers(b.wrapping_add(count * b_panel), depth.len() * K::COLS)
-                }
-                true => Next::numbers(
-                    b.wrapping_add(count * b_panel),
-                    panels_at_once::<K>(panels.end - panel - count) * b_panel,
-                ),
-                false => Next::none(),
-            };
+            // While the rows go through some panels, the next ones are fetched.
+            let (next, row_panels) = (b.wrapping_add(count * b_panel), run.rows.div_ceil(K::ROWS));
             for row in (0..run.rows).step_by(K::ROWS) {
                 let rows = (run.rows - row).min(K::ROWS);
                 let a = row as isize * strip.left_row + depth.start as isize * strip.left_depth;
@@ -173,7 +164,10 @@ unsafe fn run<K: Kernel>(strip: &Strip, run: &StripRun) {
                     c,
                     c_row: strip.out_row,
                     add: !is_first,
-                    next: next.part(row / K::ROWS, run.rows.div_ceil(K::ROWS)),
+                    next: match panel + count < panels.end {
+                        true => Next::part(next, K::COLS as isize, depth.len(), row / K::ROWS, row_panels),
+                        false => Next::none(),
+                    },
                 };
                 // SAFETY: the caller's promise.
                 unsafe {

@@ -119,14 +119,14 @@ unsafe fn tile<A: Lanes, const R: usize, const V: usize, const PACKED: bool>(cal
                 b = b.offset(b_depth);
             }};
         }
-        let mut next = call.next.start.cast::<i8>();
+        let mut next = call.next.start;
         for four in 0..call.depth / 4 {
             if PACKED {
                 _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(16 * ROWS).cast());
             }
-            if four < call.next.lines {
-                _mm_prefetch::<_MM_HINT_T0>(next);
-                next = next.wrapping_add(64);
+            if four < call.next.depth {
+                _mm_prefetch::<_MM_HINT_T0>(next.cast());
+                next = next.wrapping_offset(b_depth);
             }
             step!();
             step!();

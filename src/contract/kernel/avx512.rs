@@ -116,11 +116,13 @@ unsafe fn sums_of<A: Wide, const R: usize, const V: usize, const PACKED: bool>(c
                 b = b.offset(call.b_depth);
             }};
         }
-        let fetched = call.next.lines.min(call.depth);
-        let mut next = call.next.start.cast::<i8>();
+        let fetched = call.next.depth.min(call.depth);
+        let mut next = call.next.start;
         for _ in 0..fetched {
-            _mm_prefetch::<_MM_HINT_T0>(next);
-            next = next.wrapping_add(64);
+            for v in 0..V {
+                _mm_prefetch::<_MM_HINT_T0>(next.wrapping_offset(v as isize * call.b_panel).cast());
+            }
+            next = next.wrapping_offset(call.b_depth);
             step!();
         }
         for _ in fetched..call.depth {

@@ -43,43 +43,27 @@ pub(super) struct Tile<A> {
     pub(super) next: Next<A>,
 }
 
-/// What will be wanted soon: it is brought into the cache a line at a time, between products. All at once would hold them up.
+/// Columns that will be wanted soon: they are brought into the cache between products, a depth at a time. All at once would hold up
+/// the products.
 pub(super) struct Next<A> {
+    /// Panels as those of the tile are, and how many depths of them.
     pub(super) start: *const A,
-    /// So many cache lines, as far as there is time.
-    pub(super) lines: usize,
+    pub(super) depth: usize,
 }
-
-impl<A> Clone for Next<A> {
-    fn clone(&self) -> Next<A> {
-        *self
-    }
-}
-
-impl<A> Copy for Next<A> {}
 
 impl<A> Next<A> {
     /// Nothing.
     pub(super) fn none() -> Next<A> {
-        Next { start: std::ptr::null(), lines: 0 }
+        Next { start: std::ptr::null(), depth: 0 }
     }
 
-    /// Some numbers that lie side by side.
-    pub(super) fn numbers(start: *const A, count: usize) -> Next<A> {
-        Next { start, lines: (count * size_of::<A>()).div_ceil(LINE) }
-    }
-
-    /// One of `parts` equal parts of it.
-    pub(super) fn part(self, part: usize, parts: usize) -> Next<A> {
-        let step = self.lines.div_ceil(parts);
-        let first = (part * step).min(self.lines);
-        let start = self.start.cast::<u8>().wrapping_add(first * LINE).cast();
-        Next { start, lines: step.min(self.lines - first) }
+    /// One of `parts` parts of the depths of a panel, which are `stride` apart.
+    pub(super) fn part(start: *const A, stride: isize, depth: usize, part: usize, parts: usize) -> Next<A> {
+        let step = depth.div_ceil(parts);
+        let first = (part * step).min(depth);
+        Next { start: start.wrapping_offset(first as isize * stride), depth: step.min(depth - first) }
     }
 }
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
 
 /// Lanes of a panel that lie side by side.
 #[derive(Clone, Copy)]

@@ -102,7 +102,7 @@ pub(super) trait Kernel: 'static {
     /// The machine is of the kind; these may be read, and 16 sums written.
     unsafe fn abreast(a: *const Self::Acc, left: &[u16], b: *const Self::Acc, right: &[u16], to: *mut Self::Acc);
 
-    /// Adds `x[r]·rows[r][j]` for at most 8 rows, `len` long, to the sum at `(j / 16 * 8 + r) * 16 + j % 16`.
+    /// Adds `x[r]·rows[r][j]` to `sums[j]`, one after the other, for at most 8 rows, `len` long.
     /// The next rows that are wanted are `ahead` of these.
     ///
     /// # Safety

@@ -315,10 +315,10 @@ impl Asm {
         self.with_memory(&[0x8d], true, to.0, of, 0);
     }
 
-    /// Fetches a cache line, if it can be read.
-    pub(super) fn prefetch(&mut self, of: Mem) {
-        self.note("prefetcht0", &[of.into()]);
-        self.with_memory(&[0x0f, 0x18], false, 1, of, 0);
+    /// Fetches a cache line, if it can be read, into all caches or only as near as the second one.
+    pub(super) fn prefetch(&mut self, of: Mem, near: bool) {
+        self.note(if near { "prefetcht0" } else { "prefetcht1" }, &[of.into()]);
+        self.with_memory(&[0x0f, 0x18], false, if near { 1 } else { 2 }, of, 0);
     }
 
     pub(super) fn add_into_memory(&mut self, to: Mem, from: Gpr) {

@@ -27,7 +27,7 @@ const BLOCK: usize = 512;
 /// The accumulators of a block of outputs across: long rows are read as long runs, and these stay in the L1 cache.
 const ACROSS_BYTES: usize = 1 << 14;
 /// Steps over rows shorter than this are taken one by one where operands take more than so many bytes: memory is fast only where it is
-/// read in its own order.
+/// read in its own order. Longer rows are fetched before.
 const SHORT_BYTES: usize = 1 << 12;
 const FAR_BYTES: usize = 1 << 21;
 /// Shorter rows are the interpreter's, which folds several at a time, unless they are few.
@@ -113,12 +113,16 @@ impl Fold {
                     read.stepped = strides[strides.len() - 1] != 0;
                 }
                 let bytes = outputs.inner() * program.loads.iter().map(|load| load.dtype.size()).max().unwrap_or(1);
-                let is_far =
-                    bytes < SHORT_BYTES && bytes / outputs.inner() * split.outputs * split.elements > FAR_BYTES;
-                let steps = if is_far { 1 } else { steps(&reads, program.words.len()) };
+                let is_far = bytes / outputs.inner() * split.outputs * split.elements > FAR_BYTES;
+                let is_short = bytes < SHORT_BYTES;
+                let steps = if is_far && is_short { 1 } else { steps(&reads, program.words.len()) };
                 let full = registers_for(full, outputs.inner());
-                let kernel = |steps| cache::kernel(spec(reads.clone(), Kind::Across { combine, steps }, full));
-                let (many, one) = (kernel(steps)?, kernel(1)?);
+                let kernel = |reads, steps| cache::kernel(spec(reads, Kind::Across { combine, steps }, full));
+                let mut ahead = reads.clone();
+                if is_far && !is_short {
+                    fetch_next_steps(&mut ahead, &reduced, steps);
+                }
+                let (many, one) = (kernel(ahead, steps)?, kernel(reads.clone(), 1)?);
                 (outputs, Kernels::Across { many, steps: usize::from(steps), one, reads })
             }
         };
@@ -408,6 +412,16 @@ impl Fold {
                 call.run(&positions, rows, n, accumulators);
             }
             steps.start += rows * call.steps;
+        }
+    }
+}
+
+/// Lets operands that lie far away be fetched while the steps before are folded: the machine looks along rows, but not to the next ones.
+fn fetch_next_steps(reads: &mut [Read], reduced: &Walk, steps: u8) {
+    for (read, strides) in reads.iter_mut().zip(&reduced.strides) {
+        if read.stepped && read.step == Step::Dense {
+            let bytes = strides[strides.len() - 1] * i64::from(steps) * read.dtype.size() as i64;
+            read.ahead = i32::try_from(bytes).unwrap_or(0);
         }
     }
 }

@@ -369,14 +369,15 @@ impl<'s> Writer<'s> {
         self.asm.bind(done);
     }
 
-    /// Fetches what will be read later, as much as so many elements are.
+    /// Fetches what will be read later, as much as so many elements are. The next steps of a fold across are too many for the first cache.
     fn fetch_ahead(&mut self, elements: usize) {
-        for (operand, _) in self.frame.each_pointer() {
+        let near = !matches!(self.spec.kind, Kind::Across { .. });
+        for (operand, copy) in self.frame.each_pointer() {
             let Read { dtype, step, ahead, .. } = self.frame.read(operand);
             if ahead != 0 && step == Step::Dense && self.built.used.get(usize::from(operand)) == Some(&true) {
                 for line in (0..elements * dtype.size()).step_by(CACHE_LINE) {
-                    let first = self.frame.element(&mut self.asm, operand, 0, 0);
-                    self.asm.prefetch(first.offset(ahead + line as i32));
+                    let first = self.frame.element(&mut self.asm, operand, 0, copy);
+                    self.asm.prefetch(first.offset(ahead + line as i32), near);
                 }
             }
         }

@@ -271,7 +271,8 @@ fn general_instructions_are_what_their_names_say() {
         check(|asm| asm.store_bytes(4, mem, RCX), &format!("mov {text}, ecx"));
         check(|asm| asm.store_bytes(8, mem, RCX), &format!("mov {text}, rcx"));
         check(|asm| asm.store_immediate(mem, 0x1234_5678), &format!("mov {text}, 12345678h"));
-        check(|asm| asm.prefetch(mem), &format!("prefetcht0 {text}"));
+        check(|asm| asm.prefetch(mem, true), &format!("prefetcht0 {text}"));
+        check(|asm| asm.prefetch(mem, false), &format!("prefetcht1 {text}"));
         check(|asm| asm.add_to_memory(mem, 0x1000), &format!("add {text}, 1000h"));
     }
     for number in 0..16 {

@@ -66,6 +66,14 @@ impl Group {
         self.axes.last().map_or(0, |&(_, stride)| stride as isize)
     }
 
+    /// How many indices, from one on, follow each other at one stride.
+    pub(super) fn even(&self, index: usize) -> usize {
+        match self.axes.last() {
+            None => 1,
+            Some(&(size, _)) => size - index % size,
+        }
+    }
+
     /// Whether every index stands for the same element.
     pub(super) fn is_still(&self) -> bool {
         self.axes.iter().all(|&(_, stride)| stride == 0)

@@ -16,9 +16,11 @@
 
 mod axes;
 mod blocked;
+mod border;
 mod deliver;
 mod kernel;
 mod pack;
+mod pack_border;
 mod plan;
 mod room;
 mod strip;
@@ -31,6 +33,7 @@ pub(crate) use strip::{Strip, StripRun};
 
 use crate::dtype::DType;
 use axes::Group;
+use border::Border;
 use plan::Path;
 use std::ops::Range;
 
@@ -62,6 +65,17 @@ pub(crate) struct Side {
     pub offset: i64,
     /// Whether a [`Source`] stands for the operand in every run; strides and offset say nothing then.
     pub computed: bool,
+    /// Where there are elements: at indices that keep all of these. Elsewhere there are zeros, and nothing is read.
+    pub guards: Vec<Guard>,
+}
+
+/// A condition on the indices of an operand: `low <= Σ step · index < high`.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    /// One for each stride of the operand.
+    pub steps: Vec<i64>,
+    pub low: i64,
+    pub high: i64,
 }
 
 /// A [`Contraction`] made ready: axes merged, a path chosen and blocks fixed, by shape and machine alone.
@@ -94,6 +108,8 @@ struct Operand {
     depth: Group,
     offset: isize,
     computed: bool,
+    /// `None` if there are elements everywhere.
+    border: Option<Border>,
 }
 
 /// The result with its axes merged.

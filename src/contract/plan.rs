@@ -3,7 +3,9 @@
 #[cfg(target_arch = "x86_64")]
 use super::kernel::{Avx2, Avx512};
 use super::kernel::{Kernel, Plain};
-use super::{Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver, tiny, vector};
+use super::{
+    Border, Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver, tiny, vector,
+};
 use crate::dtype::{DType, bf16, f16};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -240,11 +242,11 @@ fn ready<K: Kernel>(c: &Contraction) -> Product {
     if sizes.batch * sizes.rows * sizes.cols == 0 {
         return product;
     }
-    let computed = product.left.computed || product.right.computed;
-    if tiny::serves(sizes) && !computed {
+    let plain = product.left.is_plain() && product.right.is_plain();
+    if tiny::serves(sizes) && plain {
         tiny::prepare::<K>(&mut product, sizes);
     } else if tiny::serves(sizes) {
-        // Computed operands come in blocks. The order of sums is the same.
+        // Operands that are computed or have a border come in blocks. The order of sums is the same.
         prepare::<K>(&mut product, sizes, Depth::new(sizes.depth));
     } else if sizes.rows == 1 || sizes.cols == 1 {
         vector::prepare::<K>(&mut product, sizes);
@@ -280,13 +282,26 @@ pub(super) fn operand(side: &Side, sizes: [&[usize]; 3]) -> Operand {
         depth: Group::new(sizes[2], depth),
         offset: side.offset as isize,
         computed: side.computed,
+        border: Border::new(&side.guards, sizes).filter(|_| !side.computed),
+    }
+}
+
+impl Operand {
+    /// Whether strides say everything.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.computed && self.border.is_none()
+    }
+
+    /// Whether every batch index has the same elements.
+    fn is_still(&self) -> bool {
+        !self.computed && self.batch.is_still() && self.border.as_ref().is_none_or(Border::is_still)
     }
 }
 
 /// Whether a kernel could read the operand where it is.
 fn is_plain<K: Kernel>(operand: &Operand) -> bool {
     let one_stride = |group: &Group| group.uniform(&(0..group.len())).is_some();
-    super::kernel::same::<K>() && !operand.computed && one_stride(&operand.lines) && one_stride(&operand.depth)
+    super::kernel::same::<K>() && operand.is_plain() && one_stride(&operand.lines) && one_stride(&operand.depth)
 }
 
 /// Chooses parts, and where the operands are read.
@@ -354,7 +369,7 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
 impl Pack {
     fn new(batch: usize, depth: &Depth, operand: &Operand, is_left: bool, width: usize, start: usize) -> Pack {
         let lines = operand.lines.len().next_multiple_of(width);
-        let batch = if operand.batch.is_still() && !operand.computed { 1 } else { batch };
+        let batch = if operand.is_still() { 1 } else { batch };
         // Parts are cut across what lies side by side, so that memory is read in long pieces.
         let (line_step, depth_step) = match operand.lines.inner() == 1 {
             true => (lines, (PACK_PART / lines).next_multiple_of(8).clamp(8, depth.most)),

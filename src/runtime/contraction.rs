@@ -302,7 +302,7 @@ fn contract_of(work: &MapReduce, roles: &Contraction) -> contract::Contraction {
     let side = |load: usize, lines: &Axes| {
         let (offset, strides) = work.loads[load].strided().expect("a contraction reads at strides");
         let axes = roles.batch.iter().chain(lines).chain(&roles.depth);
-        Side { offset, strides: axes.map(|&axis| strides[axis]).collect(), computed: false }
+        Side { offset, strides: axes.map(|&axis| strides[axis]).collect(), computed: false, guards: Vec::new() }
     };
     let kept = kept_axes(work);
     let dense = row_major_strides(&kept.iter().map(|&axis| work.space[axis]).collect::<Vec<_>>());
@@ -327,7 +327,7 @@ pub(super) fn contract_of_rows(program: &LoopProgram, roles: &Contraction) -> co
             unreachable!("checked when it joined the rows")
         };
         let strides = strides[lines].iter().chain(&strides[program.outer.len()..]).copied().collect();
-        Side { offset: *offset, strides, computed: false }
+        Side { offset: *offset, strides, computed: false, guards: Vec::new() }
     };
     contract::Contraction {
         dtype: program.stored,

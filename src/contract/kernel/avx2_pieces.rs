@@ -2,14 +2,14 @@
 //!
 //! Each piece between breaks is read with masked loads, which touch no lane of another piece.
 
-use super::Piece;
+use super::{Cut, Piece};
 use std::arch::x86_64::*;
 
 /// See [`super::Kernel::pack_pieces`]: no quick way.
 ///
 /// # Safety
 /// None is needed.
-pub(super) unsafe fn pack_none<E>(_pieces: &[Piece<E>], _depths: &[isize], _to: *mut E) -> bool {
+pub(super) unsafe fn pack_none<E>(_: &[Piece<E>], _: &[isize], _: Option<&Cut<'_>>, _: *mut E) -> bool {
     false
 }
 
@@ -17,15 +17,15 @@ pub(super) unsafe fn pack_none<E>(_pieces: &[Piece<E>], _depths: &[isize], _to: 
 ///
 /// # Safety
 /// As for [`super::Kernel::pack_pieces`].
-pub(super) unsafe fn pack_4<E>(pieces: &[Piece<E>], depths: &[isize], to: *mut E) -> bool {
+pub(super) unsafe fn pack_4<E>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
         match pieces {
-            [piece] if piece.lanes == u16::MAX => pack_whole(piece, depths, to),
-            [_] => pack_some_4::<E, 1>(pieces, depths, to),
-            [_, _] => pack_some_4::<E, 2>(pieces, depths, to),
-            [_, _, _] => pack_some_4::<E, 3>(pieces, depths, to),
-            [_, _, _, _] => pack_some_4::<E, 4>(pieces, depths, to),
+            [piece] if piece.lanes == u16::MAX && cut.is_none() => pack_whole(piece, depths, to),
+            [_] => pack_some_4::<E, 1>(pieces, depths, cut, to),
+            [_, _] => pack_some_4::<E, 2>(pieces, depths, cut, to),
+            [_, _, _] => pack_some_4::<E, 3>(pieces, depths, cut, to),
+            [_, _, _, _] => pack_some_4::<E, 4>(pieces, depths, cut, to),
             _ => return false,
         }
     }
@@ -36,15 +36,15 @@ pub(super) unsafe fn pack_4<E>(pieces: &[Piece<E>], depths: &[isize], to: *mut E
 ///
 /// # Safety
 /// As for [`super::Kernel::pack_pieces`].
-pub(super) unsafe fn pack_8<E>(pieces: &[Piece<E>], depths: &[isize], to: *mut E) -> bool {
+pub(super) unsafe fn pack_8<E>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
         match pieces {
-            [piece] if piece.lanes == 0xff => pack_whole(piece, depths, to),
-            [_] => pack_some_8::<E, 1>(pieces, depths, to),
-            [_, _] => pack_some_8::<E, 2>(pieces, depths, to),
-            [_, _, _] => pack_some_8::<E, 3>(pieces, depths, to),
-            [_, _, _, _] => pack_some_8::<E, 4>(pieces, depths, to),
+            [piece] if piece.lanes == 0xff && cut.is_none() => pack_whole(piece, depths, to),
+            [_] => pack_some_8::<E, 1>(pieces, depths, cut, to),
+            [_, _] => pack_some_8::<E, 2>(pieces, depths, cut, to),
+            [_, _, _] => pack_some_8::<E, 3>(pieces, depths, cut, to),
+            [_, _, _, _] => pack_some_8::<E, 4>(pieces, depths, cut, to),
             _ => return false,
         }
     }
@@ -72,7 +72,7 @@ unsafe fn pack_whole<E>(piece: &Piece<E>, depths: &[isize], to: *mut E) {
 /// # Safety
 /// As for [`super::Kernel::pack_pieces`], with `P` pieces.
 #[target_feature(enable = "avx2")]
-unsafe fn pack_some_4<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], to: *mut E) {
+unsafe fn pack_some_4<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) {
     let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     let mask = |lanes: u16| _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(i32::from(lanes)), bits), bits);
     let mut masks = [(bits, bits); P];
@@ -82,10 +82,17 @@ unsafe fn pack_some_4<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], 
     let mut to = to.cast::<__m256i>();
     // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
     unsafe {
-        for &depth in depths {
+        for (k, &depth) in depths.iter().enumerate() {
+            let open = cut.map(|cut| cut.masks[usize::from(cut.taps[k])]);
             let (mut low, mut high) = (_mm256_setzero_si256(), _mm256_setzero_si256());
             for (piece, &(first, second)) in pieces[..P].iter().zip(&masks) {
                 let from = piece.start.wrapping_offset(depth).cast::<i32>();
+                let (first, second) = match open {
+                    None => (first, second),
+                    Some(open) => {
+                        (_mm256_and_si256(first, mask(open & 0xff)), _mm256_and_si256(second, mask(open >> 8)))
+                    }
+                };
                 low = _mm256_or_si256(low, _mm256_maskload_epi32(from, first));
                 high = _mm256_or_si256(high, _mm256_maskload_epi32(from.wrapping_add(8), second));
             }
@@ -99,7 +106,7 @@ unsafe fn pack_some_4<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], 
 /// # Safety
 /// As for [`super::Kernel::pack_pieces`], with `P` pieces.
 #[target_feature(enable = "avx2")]
-unsafe fn pack_some_8<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], to: *mut E) {
+unsafe fn pack_some_8<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) {
     let bits = _mm256_setr_epi64x(1, 2, 4, 8);
     let mask = |lanes: u16| _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(i64::from(lanes)), bits), bits);
     let mut masks = [(bits, bits); P];
@@ -109,10 +116,17 @@ unsafe fn pack_some_8<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], 
     let mut to = to.cast::<__m256i>();
     // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
     unsafe {
-        for &depth in depths {
+        for (k, &depth) in depths.iter().enumerate() {
+            let open = cut.map(|cut| cut.masks[usize::from(cut.taps[k])]);
             let (mut low, mut high) = (_mm256_setzero_si256(), _mm256_setzero_si256());
             for (piece, &(first, second)) in pieces[..P].iter().zip(&masks) {
                 let from = piece.start.wrapping_offset(depth).cast::<i64>();
+                let (first, second) = match open {
+                    None => (first, second),
+                    Some(open) => {
+                        (_mm256_and_si256(first, mask(open & 0xf)), _mm256_and_si256(second, mask(open >> 4)))
+                    }
+                };
                 low = _mm256_or_si256(low, _mm256_maskload_epi64(from, first));
                 high = _mm256_or_si256(high, _mm256_maskload_epi64(from.wrapping_add(4), second));
             }

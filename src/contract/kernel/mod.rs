@@ -23,6 +23,8 @@ pub(super) use avx512::Avx512;
 pub(super) use element::{Element, Number};
 pub(super) use plain::Plain;
 
+use super::border::Masks;
+
 /// One tile: `c[r][j] = Σ_k a[r][k]·b[k][j]`, or `c += ` that sum.
 pub(super) struct Tile<A> {
     pub(super) depth: usize,
@@ -47,6 +49,14 @@ pub(super) struct Piece<E> {
     pub(super) start: *const E,
     /// The lanes that belong to the piece, one bit each.
     pub(super) lanes: u16,
+}
+
+/// Which lanes of a panel have elements.
+pub(super) struct Cut<'a> {
+    /// The tap of each depth.
+    pub(super) taps: &'a [u8],
+    /// The lanes of each tap.
+    pub(super) masks: &'a Masks,
 }
 
 /// The innermost loops for elements of one type on one kind of machine.
@@ -120,11 +130,16 @@ pub(super) trait Kernel: 'static {
     unsafe fn along<const W: usize>(from: *const Self::Elem, stride: isize, count: usize, to: *mut Self::Elem);
 
     /// Packs a panel of `COLS` lines that consist of pieces: at each depth, the lanes of a piece are copied from `depth` behind
-    /// its start. Lanes of no piece become zero. False if there is no quick way; nothing has been done then.
+    /// its start, if the `cut` has them. Lanes that are not copied become zero. False if there is no quick way; nothing has been done then.
     ///
     /// # Safety
-    /// The machine is of the kind; the lanes of each piece may be read at all depths, and the panel written.
-    unsafe fn pack_pieces(pieces: &[Piece<Self::Elem>], depths: &[isize], to: *mut Self::Elem) -> bool;
+    /// The machine is of the kind; the lanes of each piece that are copied may be read, and the panel written.
+    unsafe fn pack_pieces(
+        pieces: &[Piece<Self::Elem>],
+        depths: &[isize],
+        cut: Option<&Cut<'_>>,
+        to: *mut Self::Elem,
+    ) -> bool;
 
     /// Copies `len` elements of each of 16 lanes from `from[e * 16 + lane]` to `lanes[lane][e]`, for the lanes there are.
     ///

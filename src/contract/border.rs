@@ -6,18 +6,20 @@
 use super::Guard;
 use super::axes::{Group, Run};
 use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::ops::Range;
 
-/// The most taps that a border has a table of.
-pub(super) const MOST_TAPS: usize = 256;
-
-/// The lanes of a panel that have elements, one bit each, by tap.
-pub(super) type Masks = [u16; MOST_TAPS];
+/// The most kinds of depth that one scale tells apart if it is made of several bounds, the most scales, and the most masks that are worth making.
+const MOST_KINDS: usize = 256;
+pub(super) const MOST_SCALES: usize = 3;
+const MOST_MASKS: usize = 1 << 24;
 
 /// Which indices of an operand stand for elements.
 pub(super) struct Border {
     bounds: Vec<Bound>,
-    taps: Option<Taps>,
+    /// How many elements the operand's buffer has.
+    len: usize,
+    table: Option<Table>,
 }
 
 /// `low <= batch + line + depth < high`, the three being what the groups say of their flat indices.
@@ -29,13 +31,25 @@ struct Bound {
     high: i64,
 }
 
-/// The ways in which depths differ to the bounds: places in a window do, channels do not.
-struct Taps {
-    /// The tap of a flat index of depth.
+/// Which lanes of panels have elements.
+///
+/// To a bound many depths are alike: channels are, places in a window are not. A scale tells the kinds apart that there are to some
+/// bounds, and an index has an element where all scales say so.
+pub(super) struct Table {
+    /// The lines of a panel.
+    width: usize,
+    scales: Vec<Scale>,
+    /// The masks of the kinds of all scales, one bit for each lane, for panels that differ.
+    masks: Vec<u16>,
+    /// Where the masks of each panel begin.
+    panels: Vec<u32>,
+}
+
+/// Kinds of depth.
+struct Scale {
+    /// The kind of a flat index of depth.
     of: Group,
     count: usize,
-    /// What each bound says of each tap, bound by bound.
-    values: Vec<i64>,
 }
 
 /// A border as one batch index sees it.
@@ -43,11 +57,14 @@ pub(super) struct Seen<'a> {
     border: &'a Border,
     /// The limits of the bounds, without what they say of the batch index.
     limits: SmallVec<[(i64, i64); 4]>,
+    /// The place in the buffer of the batch index's first element, wherever that is.
+    pub(super) at: isize,
 }
 
 impl Border {
-    /// The border that guards make over axes of these sizes: batch, lines and depth. `None` if there are no guards.
-    pub(super) fn new(guards: &[Guard], sizes: [&[usize]; 3]) -> Option<Border> {
+    /// The border that guards make over axes of these sizes, batch, lines and depth, in a buffer of `len` elements. `None` if there are no
+    /// guards.
+    pub(super) fn new(guards: &[Guard], sizes: [&[usize]; 3], len: usize) -> Option<Border> {
         let bound = |guard: &Guard| {
             let (batch, rest) = guard.steps.split_at(sizes[0].len());
             let (lines, depth) = rest.split_at(sizes[1].len());
@@ -59,10 +76,12 @@ impl Border {
                 high: guard.high,
             }
         };
-        let first = sizes[0].len() + sizes[1].len();
-        let steps: Vec<&[i64]> = guards.iter().map(|guard| &guard.steps[first..]).collect();
-        (!guards.is_empty())
-            .then(|| Border { bounds: guards.iter().map(bound).collect(), taps: Taps::new(sizes[2], &steps) })
+        (!guards.is_empty()).then(|| Border { bounds: guards.iter().map(bound).collect(), len, table: None })
+    }
+
+    /// Notes which lanes of panels of `width` lines have elements, if that is the same for every batch index and not too much to note.
+    pub(super) fn tabulate(&mut self, width: usize, guards: &[Guard], depth: &[usize]) {
+        self.table = if self.is_still() { Table::new(&self.bounds, width, guards, depth) } else { None };
     }
 
     /// Whether every batch index has the same border.
@@ -70,72 +89,132 @@ impl Border {
         self.bounds.iter().all(|bound| bound.batch.is_still())
     }
 
-    /// The border of one batch index.
-    pub(super) fn seen(&self, batch: usize) -> Seen<'_> {
+    /// The border of one batch index, whose first element is at a place of the buffer.
+    pub(super) fn seen(&self, batch: usize, at: isize) -> Seen<'_> {
         let limits = self.bounds.iter().map(|bound| {
             let value = bound.batch.offset(batch) as i64;
             (bound.low - value, bound.high - value)
         });
-        Seen { border: self, limits: limits.collect() }
+        Seen { border: self, limits: limits.collect(), at }
     }
 }
 
-impl Taps {
-    /// The taps of depth, if there are not too many.
-    fn new(sizes: &[usize], steps: &[&[i64]]) -> Option<Taps> {
+impl Table {
+    fn new(bounds: &[Bound], width: usize, guards: &[Guard], depth: &[usize]) -> Option<Table> {
+        let steps: Vec<&[i64]> = guards.iter().map(|guard| &guard.steps[guard.steps.len() - depth.len()..]).collect();
+        // One scale for all bounds, or else one for each.
+        let scales: Vec<(Scale, Range<usize>)> = match Scale::new(depth, &steps).filter(|one| one.count <= MOST_KINDS) {
+            Some(one) => vec![(one, 0..bounds.len())],
+            None => (0..bounds.len())
+                .map(|bound| Some((Scale::new(depth, &steps[bound..=bound])?, bound..bound + 1)))
+                .collect::<Option<_>>()?,
+        };
+        let lines = bounds[0].lines.len();
+        let kinds: usize = scales.iter().map(|(scale, _)| scale.count).sum();
+        if scales.len() > MOST_SCALES || kinds.checked_mul(lines.div_ceil(width))? > MOST_MASKS {
+            return None;
+        }
+        // What each bound says of the kinds of its scale.
+        let values: Vec<Vec<i64>> =
+            scales.iter().flat_map(|(scale, of)| of.clone().map(|bound| scale.values(depth, steps[bound]))).collect();
+        let mut known: HashMap<Vec<u16>, u32> = HashMap::new();
+        let (mut masks, mut panels) = (Vec::new(), Vec::new());
+        for start in (0..lines).step_by(width) {
+            let lines = start..(start + width).min(lines);
+            let mut own = Vec::with_capacity(kinds);
+            for (scale, of) in &scales {
+                let first = own.len();
+                own.resize(first + scale.count, u16::MAX >> (16 - lines.len()));
+                of.clone().for_each(|bound| bounds[bound].cut(&lines, &values[bound], &mut own[first..]));
+            }
+            let next = u32::try_from(masks.len()).ok()?;
+            panels.push(*known.entry(own).or_insert_with_key(|own| {
+                masks.extend(own);
+                next
+            }));
+        }
+        Some(Table { width, scales: scales.into_iter().map(|(scale, _)| scale).collect(), masks, panels })
+    }
+
+    /// How many scales there are.
+    pub(super) fn scales(&self) -> usize {
+        self.scales.len()
+    }
+
+    /// The kinds of some depths on a scale, as many as there is room for.
+    pub(super) fn kinds(&self, scale: usize, depth: Range<usize>, to: &mut [u16]) {
+        let runs = self.scales[scale].of.runs(depth);
+        let kinds = runs.flat_map(|run| (0..run.len).map(move |k| run.offset + k as isize * run.stride));
+        to.iter_mut().zip(kinds).for_each(|(to, kind)| *to = kind as u16);
+    }
+
+    /// The masks of the panel that begins with a line: those of the kinds of each scale.
+    pub(super) fn masks(&self, line: usize) -> [&[u16]; MOST_SCALES] {
+        let mut rest = &self.masks[self.panels[line / self.width] as usize..];
+        let mut masks = [&rest[..0]; MOST_SCALES];
+        for (masks, scale) in masks.iter_mut().zip(&self.scales) {
+            (*masks, rest) = rest.split_at(scale.count);
+        }
+        masks
+    }
+}
+
+impl Bound {
+    /// Takes the lanes of some lines that are beyond a limit out of the masks of kinds, of which the bound says these values.
+    fn cut(&self, lines: &Range<usize>, values: &[i64], masks: &mut [u16]) {
+        let runs: SmallVec<[Run; 16]> = self.lines.runs(lines.clone()).collect();
+        let mut known = None;
+        for (&value, mask) in values.iter().zip(masks) {
+            if known.is_none_or(|(of, _)| of != value) {
+                known = Some((value, lanes(&runs, self.low - value, self.high - value)));
+            }
+            *mask &= known.expect("just noted").1;
+        }
+    }
+}
+
+impl Scale {
+    /// The kinds of depth to guards of these steps, if numbers can tell them.
+    fn new(sizes: &[usize], steps: &[&[i64]]) -> Option<Scale> {
         let mut strides = vec![0; sizes.len()];
-        let mut count = 1;
+        let mut count = 1_usize;
         for axis in (0..sizes.len()).rev().filter(|&axis| steps.iter().any(|steps| steps[axis] != 0)) {
             strides[axis] = count as i64;
-            count *= sizes[axis];
-            if count > MOST_TAPS {
-                return None;
+            count = count.checked_mul(sizes[axis]).filter(|&count| count <= 1 << 16)?;
+        }
+        Some(Scale { of: Group::new(sizes, &strides), count })
+    }
+
+    /// What a guard of these steps says of each kind.
+    fn values(&self, sizes: &[usize], steps: &[i64]) -> Vec<i64> {
+        let value = Group::new(sizes, steps);
+        let mut values = vec![0; self.count];
+        let mut left = self.count;
+        // Every kind comes before long.
+        let mut seen = vec![false; self.count];
+        for depth in 0..value.len() {
+            let kind = self.of.offset(depth) as usize;
+            if !std::mem::replace(&mut seen[kind], true) {
+                values[kind] = value.offset(depth) as i64;
+                left -= 1;
+                if left == 0 {
+                    break;
+                }
             }
         }
-        let mut values = Vec::with_capacity(count * steps.len());
-        for steps in steps {
-            for tap in 0..count {
-                let along = |axis: usize| (tap / strides[axis] as usize % sizes[axis]) as i64 * steps[axis];
-                values.push((0..sizes.len()).filter(|&axis| strides[axis] != 0).map(along).sum());
-            }
-        }
-        Some(Taps { of: Group::new(sizes, &strides), count, values })
+        values
     }
 }
 
 impl Seen<'_> {
-    /// Whether there is a table of taps.
-    pub(super) fn has_taps(&self) -> bool {
-        self.border.taps.is_some()
+    /// The table for panels of these lines, if there is one.
+    pub(super) fn table(&self, lines: &Range<usize>, width: usize) -> Option<&Table> {
+        self.border.table.as_ref().filter(|table| table.width == width && lines.start.is_multiple_of(width))
     }
 
-    /// The taps of some depths, as many as there is room for.
-    pub(super) fn taps(&self, depth: Range<usize>, to: &mut [u8]) {
-        let Some(taps) = &self.border.taps else { return };
-        let runs = taps.of.runs(depth).flat_map(|run| (0..run.len).map(move |k| run.offset + k as isize * run.stride));
-        to.iter_mut().zip(runs).for_each(|(to, tap)| *to = tap as u8);
-    }
-
-    /// The lanes that have elements, by tap, of a panel of these lines, which are no more than there are bits. Whether all have at all taps.
-    pub(super) fn masks(&self, lines: Range<usize>, to: &mut Masks) -> bool {
-        let Some(taps) = &self.border.taps else { return false };
-        let all = u16::MAX >> (u16::BITS as usize - lines.len());
-        let mut common = all;
-        to[..taps.count].fill(all);
-        for ((bound, &(low, high)), values) in
-            self.border.bounds.iter().zip(&self.limits).zip(taps.values.chunks_exact(taps.count.max(1)))
-        {
-            let runs: SmallVec<[Run; 16]> = bound.lines.runs(lines.clone()).collect();
-            let mut known = (0, 0);
-            for (tap, (&value, mask)) in values.iter().zip(&mut to[..taps.count]).enumerate() {
-                if tap == 0 || value != known.0 {
-                    known = (value, lanes(&runs, low - value, high - value));
-                }
-                *mask &= known.1;
-                common &= known.1;
-            }
-        }
-        common == all
+    /// How many elements the buffer has.
+    pub(super) fn len(&self) -> usize {
+        self.border.len
     }
 
     /// How far, from a depth on, everything that bounds say follows one step.
@@ -148,20 +227,12 @@ impl Seen<'_> {
         to.fill(0..len);
         for (bound, &(low, high)) in self.border.bounds.iter().zip(&self.limits) {
             let (value, step) = (bound.depth.offset(first) as i64, bound.depth.inner() as i64);
-            let step = if len > 1 { step } else { 0 };
-            let last = value + step * (len as i64 - 1);
-            let (least, most) = (value.min(last), value.max(last));
-            let mut line = 0;
-            for run in bound.lines.runs(lines.clone()) {
-                for i in 0..run.len {
-                    let own = run.offset as i64 + i as i64 * run.stride as i64;
-                    if own + least < low || own + most >= high {
-                        let inside = within(own + value, step, len, low, high);
-                        let both = to[line].start.max(inside.start)..to[line].end.min(inside.end);
-                        to[line] = if both.is_empty() { 0..0 } else { both };
-                    }
-                    line += 1;
-                }
+            let runs = bound.lines.runs(lines.clone());
+            let values = runs.flat_map(|run| (0..run.len).map(move |i| run.offset + i as isize * run.stride));
+            for (to, line) in to.iter_mut().zip(values) {
+                let inside = within(line as i64 + value, step, len, low, high);
+                let both = to.start.max(inside.start)..to.end.min(inside.end);
+                *to = if both.is_empty() { 0..0 } else { both };
             }
         }
     }
@@ -218,57 +289,77 @@ mod tests {
     }
 
     /// Windows of 3×2 over an image of 4×5 with a border of 1, as lines 4×6 and depth of 2 channels.
-    fn windows() -> Border {
-        let guards = [
-            Guard { steps: vec![0, 1, 0, 0, 1, 0], low: 1, high: 5 },
-            Guard { steps: vec![0, 0, 1, 0, 0, 1], low: 1, high: 6 },
-        ];
-        Border::new(&guards, [&[3], &[4, 6], &[2, 3, 2]]).unwrap()
+    fn windows(width: usize) -> Border {
+        let steps = [vec![0, 1, 0, 0, 1, 0], vec![0, 0, 1, 0, 0, 1]];
+        let [rows, cols] = steps.map(|steps| Guard { steps, low: 1, high: 5 });
+        let guards = [rows, Guard { high: 6, ..cols }];
+        let mut border = Border::new(&guards, [&[3], &[4, 6], &[2, 3, 2]], 120).unwrap();
+        border.tabulate(width, &guards, &[2, 3, 2]);
+        border
+    }
+
+    fn is_inside(line: usize, depth: usize) -> bool {
+        let (row, col) = (line / 6 + depth / 2 % 3, line % 6 + depth % 2);
+        (1..5).contains(&row) && (1..6).contains(&col)
     }
 
     #[test]
-    fn taps_are_the_places_of_a_window() {
-        let border = windows();
-        let mut taps = [9; 12];
-        border.seen(0).taps(0..12, &mut taps);
-        assert_eq!(taps, [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]);
+    fn kinds_are_the_places_of_a_window() {
+        let border = windows(16);
+        let mut kinds = [9; 12];
+        border.table.unwrap().kinds(0, 0..12, &mut kinds);
+        assert_eq!(kinds, [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]);
     }
 
     #[test]
-    fn masks_and_insides_are_what_bounds_say() {
-        let border = windows();
-        let seen = border.seen(1);
-        let inside = |line: usize, depth: usize| {
-            let (row, col) = (line / 6 + depth / 2 % 3, line % 6 + depth % 2);
-            (1..5).contains(&row) && (1..6).contains(&col)
-        };
-        for (start, end) in [(0, 16), (3, 5), (13, 24), (7, 8), (8, 10)] {
-            let mut masks = [0; MOST_TAPS];
-            let all = seen.masks(start..end, &mut masks);
-            let mut every = true;
-            for depth in 0..6 {
-                for line in start..end {
-                    every &= inside(line, depth);
-                    assert_eq!(masks[depth] >> (line - start) & 1 == 1, inside(line, depth), "{line} {depth}");
-                }
-            }
-            assert_eq!(all, every, "{start}..{end}");
-            for depth in 0..12 {
-                let even = seen.even(depth);
-                assert_eq!(even, 2 - depth % 2);
-                let mut insides = vec![7..8; end - start];
-                seen.insides(start..end, depth, even, &mut insides);
-                for (line, range) in (start..end).zip(insides) {
-                    assert!(range.eq((0..even).filter(|k| inside(line, depth + k))), "{line} {depth}");
+    fn masks_are_what_bounds_say() {
+        for width in [1, 5, 8, 16] {
+            let border = windows(width);
+            let seen = border.seen(1, 0);
+            let table = seen.table(&(0..24), width).unwrap();
+            for start in (0..24).step_by(width) {
+                let [masks, ..] = table.masks(start);
+                for (depth, mask) in masks.iter().enumerate() {
+                    for lane in 0..16 {
+                        let wanted = lane < width && start + lane < 24 && is_inside(start + lane, depth);
+                        assert_eq!(mask >> lane & 1 == 1, wanted, "{width}: {start} + {lane}, {depth}");
+                    }
                 }
             }
         }
     }
 
     #[test]
-    fn too_many_taps_have_no_table() {
-        let guard = Guard { steps: vec![1, 1], low: 0, high: 9 };
-        assert!(!Border::new(&[guard], [&[], &[4], &[300]]).unwrap().seen(0).has_taps());
-        assert!(Border::new(&[], [&[], &[4], &[300]]).is_none());
+    fn insides_are_what_bounds_say() {
+        let border = windows(16);
+        let seen = border.seen(1, 0);
+        for (start, end) in [(0, 16), (3, 5), (13, 24), (7, 8), (8, 10)] {
+            for depth in 0..12 {
+                let even = seen.even(depth);
+                assert_eq!(even, 2 - depth % 2);
+                let mut insides = vec![7..8; end - start];
+                seen.insides(start..end, depth, even, &mut insides);
+                for (line, range) in (start..end).zip(insides) {
+                    assert!(range.eq((0..even).filter(|k| is_inside(line, depth + k))), "{line} {depth}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_kinds_have_a_scale_for_each_bound() {
+        let guard = |steps: Vec<i64>| Guard { steps, low: 3, high: 20 };
+        let guards = [guard(vec![1, 0, 1]), guard(vec![1, 1, 0])];
+        let mut border = Border::new(&guards, [&[], &[20], &[20, 30]], 1).unwrap();
+        border.tabulate(8, &guards, &[20, 30]);
+        let table = border.table.unwrap();
+        assert_eq!(table.scales(), 2);
+        let [first, second, _] = table.masks(8);
+        assert_eq!((first.len(), second.len()), (30, 20));
+        for lane in 0..8 {
+            assert!((0..30).all(|kind| (first[kind] >> lane & 1 == 1) == (3..20).contains(&(8 + lane + kind))));
+            assert!((0..20).all(|kind| (second[kind] >> lane & 1 == 1) == (3..20).contains(&(8 + lane + kind))));
+        }
+        assert!(Border::new(&[], [&[], &[4], &[300]], 1).is_none());
     }
 }

@@ -65,8 +65,10 @@ pub(crate) struct Side {
     pub offset: i64,
     /// Whether a [`Source`] stands for the operand in every run; strides and offset say nothing then.
     pub computed: bool,
-    /// Where there are elements: at indices that keep all of these. Elsewhere there are zeros, and nothing is read.
+    /// Where there are elements: at indices that keep all of these. Elsewhere there are zeros.
     pub guards: Vec<Guard>,
+    /// The elements of the buffer; asked for where there are guards.
+    pub len: usize,
 }
 
 /// A condition on the indices of an operand: `low <= Σ step · index < high`.

@@ -7,8 +7,7 @@
 use super::Source;
 use super::axes::{Group, Run};
 use super::border::Seen;
-use super::kernel::{Element, Kernel, Piece};
-use smallvec::SmallVec;
+use super::kernel::{Cut, Element, Kernel, Piece};
 use std::ops::Range;
 
 /// The most lines a panel may have.
@@ -120,10 +119,9 @@ impl<E: Element> View<'_, E> {
         for (i, start) in lines.clone().step_by(K::COLS).enumerate() {
             let lines = start..(start + K::COLS).min(lines.end);
             let to = to.wrapping_add(i * panel);
-            let pieces = self.pieces(lines.clone());
             // SAFETY: the caller's promise.
             unsafe {
-                if !pieces.is_some_and(|pieces| K::pack_pieces(&pieces, places, None, to)) {
+                if !self.pack_pieces::<K>(lines.clone(), places, None, to) {
                     self.pack_across::<K>(lines, depth.clone(), 0, K::COLS, to);
                 }
             }
@@ -142,26 +140,38 @@ impl<E: Element> View<'_, E> {
         &to[..done]
     }
 
-    /// The pieces of a panel of lines that lie side by side with breaks, if they are few.
-    pub(super) fn pieces(&self, lines: Range<usize>) -> Option<SmallVec<[Piece<E>; MOST_PIECES]>> {
-        let mut pieces = SmallVec::new();
-        let mut lane = 0;
+    /// One panel of lines that lie side by side with breaks. False if there is no quick way; nothing has been done then.
+    ///
+    /// # Safety
+    /// As for [`View::pack`], with at most a panel of columns; only what the cut leaves must be there.
+    #[inline]
+    pub(super) unsafe fn pack_pieces<K: Kernel<Elem = E>>(
+        &self,
+        lines: Range<usize>,
+        places: &[isize],
+        cut: Option<&Cut<'_>>,
+        to: *mut E,
+    ) -> bool {
+        let mut pieces = [Piece { start: self.base, lanes: 0 }; MOST_PIECES];
+        let (mut count, mut lane) = (0, 0);
         for run in self.lines.runs(lines) {
-            if pieces.len() == MOST_PIECES {
-                return None;
+            if count == MOST_PIECES {
+                return false;
             }
             let start = self.base.wrapping_offset(run.offset - lane as isize);
-            pieces.push(Piece { start, lanes: (((1u32 << run.len) - 1) << lane) as u16 });
+            pieces[count] = Piece { start, lanes: (((1u32 << run.len) - 1) << lane) as u16 };
+            count += 1;
             lane += run.len;
         }
-        Some(pieces)
+        // SAFETY: the caller's promise.
+        unsafe { K::pack_pieces(&pieces[..count], places, cut, to) }
     }
 
     /// Any lines: one panel. The next one is `ahead` of it.
     ///
     /// # Safety
     /// As for [`View::pack`], with at most `width` lines.
-    pub(super) unsafe fn pack_across<K: Kernel<Elem = E>>(
+    unsafe fn pack_across<K: Kernel<Elem = E>>(
         &self,
         lines: Range<usize>,
         depth: Range<usize>,

@@ -1,10 +1,11 @@
-//! Packing through a border: what lies outside becomes zeros, and is not read.
+//! Packing through a border: what lies outside becomes zeros. Nothing is read outside the operand's buffer.
 //!
-//! Where the places of a window are few, each of them is a tap, and says once for a panel which of its lanes have elements. Elsewhere
-//! depth is walked in stretches, of which each line has a part.
+//! Where there is a table of the lanes that have elements, lines that lie side by side are read with its masks; others are read as if
+//! there were no border, where that stays within the buffer, and the lanes without elements are set to zero. Without a table, depth is
+//! walked in stretches, of which each line has a part.
 
 use super::axes::Run;
-use super::border::{MOST_TAPS, Seen};
+use super::border::{MOST_SCALES, Seen, Table};
 use super::kernel::{Cut, Element, Kernel};
 use super::pack::{DEEPEST, View, WIDEST, pack_run};
 use std::mem::MaybeUninit;
@@ -18,7 +19,7 @@ impl<E: Element> View<'_, E> {
     /// zeros, or some line again.
     ///
     /// # Safety
-    /// As for [`View::pack`], but only elements inside the border are read.
+    /// As for [`View::pack`], but only elements inside the border must be there, and all of the buffer may be read.
     pub(super) unsafe fn pack_border<K: Kernel<Elem = E>>(
         &self,
         border: &Seen<'_>,
@@ -33,8 +34,8 @@ impl<E: Element> View<'_, E> {
             let depth = first..(first + DEEPEST).min(depth.end);
             // SAFETY: the caller's promise.
             unsafe {
-                if border.has_taps() {
-                    self.pack_taps::<K>(border, lines.clone(), depth, width, panel, to);
+                if let Some(table) = border.table(&lines, width) {
+                    self.pack_by_table::<K>(border, table, lines.clone(), depth, width, panel, to);
                 } else {
                     for (i, start) in lines.clone().step_by(width).enumerate() {
                         let lines = start..(start + width).min(lines.end);
@@ -45,69 +46,110 @@ impl<E: Element> View<'_, E> {
         }
     }
 
-    /// Tap by tap.
-    ///
     /// # Safety
-    /// As for [`View::pack_border`], with at most [`DEEPEST`] depths, and taps.
-    unsafe fn pack_taps<K: Kernel<Elem = E>>(
+    /// As for [`View::pack_border`], with at most [`DEEPEST`] depths.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn pack_by_table<K: Kernel<Elem = E>>(
         &self,
         border: &Seen<'_>,
+        table: &Table,
         lines: Range<usize>,
         depth: Range<usize>,
         width: usize,
         panel: usize,
         to: *mut E,
     ) {
-        let (mut places, mut taps, mut masks) = ([0; DEEPEST], [0; DEEPEST], [0; MOST_TAPS]);
-        let places = self.places(depth.clone(), &mut places);
-        let taps = &mut taps[..depth.len()];
-        border.taps(depth.clone(), taps);
-        let side_by_side = self.lines.inner() == 1 && width == K::COLS;
+        let (mut places, mut kinds) = ([0; DEEPEST], [[0; DEEPEST]; MOST_SCALES]);
+        for (scale, kinds) in kinds[..table.scales()].iter_mut().enumerate() {
+            table.kinds(scale, depth.clone(), &mut kinds[..depth.len()]);
+        }
+        let side_by_side = self.lines.inner() == 1 && width == K::COLS && table.scales() == 1;
+        let places = if side_by_side { self.places(depth.clone(), &mut places) } else { &[] };
         for (i, start) in lines.clone().step_by(width).enumerate() {
             let lines = start..(start + width).min(lines.end);
             let to = to.wrapping_add(i * panel);
-            let is_whole = border.masks(lines.clone(), &mut masks);
-            let cut = Cut { taps, masks: &masks };
-            let pieces = if side_by_side { self.pieces(lines.clone()) } else { None };
+            let masks = table.masks(start);
+            let is_whole = masks.iter().all(|masks| masks.iter().all(|&mask| mask == u16::MAX >> (16 - lines.len())));
+            let cut = Cut { kinds: &kinds[0][..depth.len()], masks: masks[0] };
             // SAFETY: the caller's promise; what the masks leave lies inside.
             unsafe {
-                let quick = |pieces: &[_]| K::pack_pieces(pieces, places, (!is_whole).then_some(&cut), to);
-                if pieces.is_some_and(|pieces| quick(&pieces)) {
+                if side_by_side && self.pack_pieces::<K>(lines.clone(), places, (!is_whole).then_some(&cut), to) {
                     continue;
                 }
-                match is_whole {
-                    true => self.pack_across::<K>(lines, depth.clone(), 0, width, to),
-                    false => self.pack_cut(lines, places, &cut, width, to),
+                self.pack_nearby::<K>(border, lines, depth.clone(), width, to);
+                if is_whole {
+                    continue;
+                }
+                let masks_of = masks[..table.scales()].iter().zip(&kinds);
+                for k in 0..depth.len() {
+                    let open =
+                        masks_of.clone().fold(u16::MAX, |open, (masks, kinds)| open & masks[usize::from(kinds[k])]);
+                    let mut closed = !open & (u16::MAX >> (16 - width));
+                    while closed != 0 {
+                        *to.add(k * width + closed.trailing_zeros() as usize) = E::ZERO;
+                        closed &= closed - 1;
+                    }
                 }
             }
         }
     }
 
-    /// Any lines: one panel.
+    /// One panel as if there were no border; where that would be outside the buffer there is a zero.
     ///
     /// # Safety
-    /// As for [`View::pack_border`]; the lanes that the cut leaves may be read.
-    unsafe fn pack_cut(&self, lines: Range<usize>, places: &[isize], cut: &Cut<'_>, width: usize, to: *mut E) {
-        let starts = self.starts(lines);
-        for (k, (&place, &tap)) in places.iter().zip(cut.taps).enumerate() {
-            let mask = cut.masks[usize::from(tap)];
-            for (lane, start) in starts[..width].iter().enumerate() {
-                // SAFETY: the caller's promise.
+    /// As for [`View::pack_border`].
+    unsafe fn pack_nearby<K: Kernel<Elem = E>>(
+        &self,
+        border: &Seen<'_>,
+        lines: Range<usize>,
+        depth: Range<usize>,
+        width: usize,
+        to: *mut E,
+    ) {
+        let offsets = self.offsets(lines);
+        let starts = offsets.map(|offset| self.base.wrapping_offset(offset));
+        let (first, last) = offsets.iter().fold((isize::MAX, isize::MIN), |(a, b), &at| (a.min(at), b.max(at)));
+        let len = border.len() as isize;
+        let mut to = to;
+        for whole in self.depth.runs(depth) {
+            for done in (0..whole.len).step_by(LONGEST) {
+                let offset = whole.offset + done as isize * whole.stride;
+                let run = Run { offset, len: (whole.len - done).min(LONGEST), ..whole };
+                let reach = (run.len as isize - 1) * run.stride;
+                let at = border.at + run.offset;
+                // SAFETY: the caller's promise; lines are read where all of the run is within the buffer.
                 unsafe {
-                    let is_inside = mask >> lane & 1 == 1;
-                    *to.add(k * width + lane) = if is_inside { *start.wrapping_offset(place) } else { E::ZERO };
+                    if first + at + reach.min(0) >= 0 && last + at + reach.max(0) < len {
+                        pack_run::<K>(&starts[..width], run, 0, to);
+                    } else {
+                        let inside = |lane: usize| {
+                            let at = at + offsets[lane];
+                            match run.stride {
+                                stride if stride > 0 => up(-at, stride)..up(len - at, stride),
+                                0 => 0..if (0..len).contains(&at) { isize::MAX } else { 0 },
+                                stride => up(at - len + 1, -stride)..up(at + 1, -stride),
+                            }
+                        };
+                        let part = |lane: usize| {
+                            let Range { start, end } = inside(lane);
+                            let place = |at: isize| at.clamp(0, run.len as isize) as usize;
+                            place(start)..place(end).max(place(start))
+                        };
+                        pack_stretch::<K>(&starts[..width], &std::array::from_fn(part), run, to);
+                    }
+                    to = to.add(run.len * width);
                 }
             }
         }
     }
 
-    /// Where lines begin; those that are missing where the first does.
-    fn starts(&self, lines: Range<usize>) -> [*const E; WIDEST] {
-        let mut starts = [self.base.wrapping_offset(self.lines.offset(lines.start)); WIDEST];
-        let runs =
-            self.lines.runs(lines).flat_map(|run| (0..run.len).map(move |i| run.offset + i as isize * run.stride));
-        starts.iter_mut().zip(runs).for_each(|(start, offset)| *start = self.base.wrapping_offset(offset));
-        starts
+    /// Where lines are, from the element at line 0; those that are missing where the first is.
+    fn offsets(&self, lines: Range<usize>) -> [isize; WIDEST] {
+        let mut offsets = [self.lines.offset(lines.start); WIDEST];
+        let runs = self.lines.runs(lines);
+        let each = runs.flat_map(|run| (0..run.len).map(move |i| run.offset + i as isize * run.stride));
+        offsets.iter_mut().zip(each).for_each(|(to, offset)| *to = offset);
+        offsets
     }
 
     /// Stretch by stretch: one panel.
@@ -122,29 +164,26 @@ impl<E: Element> View<'_, E> {
         width: usize,
         to: *mut E,
     ) {
-        let starts = self.starts(lines.clone());
+        let starts = self.offsets(lines.clone()).map(|offset| self.base.wrapping_offset(offset));
         let mut insides = [const { 0..0 }; WIDEST];
         let mut first = depth.start;
         while first < depth.end {
             let len = self.depth.even(first).min(border.even(first)).min(LONGEST).min(depth.end - first);
             let run = Run { offset: self.depth.offset(first), len, stride: self.depth.inner() };
             border.insides(lines.clone(), first, len, &mut insides[..lines.len()]);
-            let to = to.wrapping_add((first - depth.start) * width);
             // SAFETY: the caller's promise.
-            unsafe {
-                if insides[..lines.len()].iter().all(|inside| inside.len() == len) {
-                    // Lines that are missing are the first one again.
-                    pack_run::<K>(&starts[..width], run, 0, to);
-                } else {
-                    pack_stretch::<K>(&starts[..width], &insides, run, to);
-                }
-            }
+            unsafe { pack_stretch::<K>(&starts[..width], &insides, run, to.add((first - depth.start) * width)) };
             first += len;
         }
     }
 }
 
-/// One stretch of depth, of which each line has a part; lines that are missing have none.
+/// A quotient by a number above zero, rounded up.
+fn up(number: isize, by: isize) -> isize {
+    (number + by - 1).div_euclid(by)
+}
+
+/// One stretch of depth, of which each line has a part; elsewhere there are zeros.
 ///
 /// # Safety
 /// The parts of the lines may be read, and the places written.
@@ -157,30 +196,22 @@ unsafe fn pack_stretch<K: Kernel>(
     let width = starts.len();
     let mut room = [const { MaybeUninit::<[K::Elem; LONGEST]>::uninit() }; WIDEST];
     let mut lines = [std::ptr::null::<K::Elem>(); WIDEST];
-    let zeros = [K::Elem::ZERO; LONGEST];
     // SAFETY: the caller's promise; a line of the room has as many places as a stretch is long.
     unsafe {
         for (lane, line) in lines[..width].iter_mut().enumerate() {
             let (inside, from) = (&insides[lane], starts[lane].wrapping_offset(run.offset));
-            *line = if inside.is_empty() {
-                zeros.as_ptr()
-            } else if inside.len() == run.len && run.stride == 1 {
-                from
-            } else {
-                let own = room[lane].as_mut_ptr().cast::<K::Elem>();
-                for k in (0..inside.start).chain(inside.end..run.len) {
-                    *own.add(k) = K::Elem::ZERO;
-                }
-                if run.stride == 1 {
-                    let from = from.wrapping_add(inside.start);
-                    std::ptr::copy_nonoverlapping(from, own.add(inside.start), inside.len());
-                } else {
-                    for k in inside.clone() {
-                        *own.add(k) = *from.wrapping_offset(k as isize * run.stride);
-                    }
-                }
-                own
-            };
+            if inside.len() == run.len && run.stride == 1 {
+                *line = from;
+                continue;
+            }
+            let own = room[lane].as_mut_ptr().cast::<K::Elem>();
+            *line = own;
+            for k in (0..inside.start).chain(inside.end..run.len) {
+                *own.add(k) = K::Elem::ZERO;
+            }
+            for k in inside.clone() {
+                *own.add(k) = *from.wrapping_offset(k as isize * run.stride);
+            }
         }
         pack_run::<K>(&lines[..width], Run { offset: 0, len: run.len, stride: 1 }, 0, to);
     }

@@ -219,8 +219,13 @@ pub(super) fn product_on(machine: Machine, c: &Contraction) -> Product {
 
 fn ready<K: Kernel>(c: &Contraction) -> Product {
     assert!(c.dtype != DType::Bool, "there is no product of bools");
-    let left = operand(&c.left, [&c.batch, &c.rows, &c.depth]);
-    let right = operand(&c.right, [&c.batch, &c.cols, &c.depth]);
+    let mut left = operand(&c.left, [&c.batch, &c.rows, &c.depth]);
+    let mut right = operand(&c.right, [&c.batch, &c.cols, &c.depth]);
+    for (operand, side, width) in [(&mut left, &c.left, K::ROWS), (&mut right, &c.right, K::COLS)] {
+        if let Some(border) = &mut operand.border {
+            border.tabulate(width, &side.guards, &c.depth);
+        }
+    }
     let (batch, rows) = c.out.split_at(c.batch.len());
     let (rows, cols) = rows.split_at(c.rows.len());
     let out =
@@ -282,7 +287,7 @@ pub(super) fn operand(side: &Side, sizes: [&[usize]; 3]) -> Operand {
         depth: Group::new(sizes[2], depth),
         offset: side.offset as isize,
         computed: side.computed,
-        border: Border::new(&side.guards, sizes).filter(|_| !side.computed),
+        border: Border::new(&side.guards, sizes, side.len).filter(|_| !side.computed),
     }
 }
 

@@ -232,9 +232,10 @@ impl Worker<'_> {
                 if let Some(source) = source {
                     source.fill(self.batch, line..line + 1, depths.clone(), at.cast(), 1, 1);
                 } else if let Some(border) = &operand.border {
-                    let border = Some(border.seen(self.batch));
+                    let at = operand.offset + operand.batch.offset(self.batch);
+                    let border = Some(border.seen(self.batch, at));
                     let view = View { base, lines: &operand.lines, depth: &operand.depth, border };
-                    view.pack::<K>(line..line + 1, depths.clone(), 1, depths.len(), at);
+                    view.pack::<K>(line..line + 1, depths.clone(), 1, depths.len(), all);
                 } else {
                     for run in operand.depth.runs(depths.clone()) {
                         for k in 0..run.len {

@@ -83,7 +83,7 @@ unsafe fn pack_some_4<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], 
     // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
     unsafe {
         for (k, &depth) in depths.iter().enumerate() {
-            let open = cut.map(|cut| cut.masks[usize::from(cut.taps[k])]);
+            let open = cut.map(|cut| cut.masks[usize::from(cut.kinds[k])]);
             let (mut low, mut high) = (_mm256_setzero_si256(), _mm256_setzero_si256());
             for (piece, &(first, second)) in pieces[..P].iter().zip(&masks) {
                 let from = piece.start.wrapping_offset(depth).cast::<i32>();
@@ -117,7 +117,7 @@ unsafe fn pack_some_8<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], 
     // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
     unsafe {
         for (k, &depth) in depths.iter().enumerate() {
-            let open = cut.map(|cut| cut.masks[usize::from(cut.taps[k])]);
+            let open = cut.map(|cut| cut.masks[usize::from(cut.kinds[k])]);
             let (mut low, mut high) = (_mm256_setzero_si256(), _mm256_setzero_si256());
             for (piece, &(first, second)) in pieces[..P].iter().zip(&masks) {
                 let from = piece.start.wrapping_offset(depth).cast::<i64>();

@@ -233,8 +233,8 @@ unsafe fn pieces_of<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], cu
                 }
             }
             Some(cut) => {
-                for (&depth, &tap) in depths.iter().zip(cut.taps) {
-                    let open = cut.masks[usize::from(tap)];
+                for (&depth, &kind) in depths.iter().zip(cut.kinds) {
+                    let open = cut.masks[usize::from(kind)];
                     pack!(depth, open);
                 }
             }

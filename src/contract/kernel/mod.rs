@@ -23,8 +23,6 @@ pub(super) use avx512::Avx512;
 pub(super) use element::{Element, Number};
 pub(super) use plain::Plain;
 
-use super::border::Masks;
-
 /// One tile: `c[r][j] = Σ_k a[r][k]·b[k][j]`, or `c += ` that sum.
 pub(super) struct Tile<A> {
     pub(super) depth: usize,
@@ -53,10 +51,10 @@ pub(super) struct Piece<E> {
 
 /// Which lanes of a panel have elements.
 pub(super) struct Cut<'a> {
-    /// The tap of each depth.
-    pub(super) taps: &'a [u8],
-    /// The lanes of each tap.
-    pub(super) masks: &'a Masks,
+    /// The kind of each depth.
+    pub(super) kinds: &'a [u16],
+    /// The lanes of each kind, one bit each.
+    pub(super) masks: &'a [u16],
 }
 
 /// The innermost loops for elements of one type on one kind of machine.

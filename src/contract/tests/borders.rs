@@ -77,13 +77,14 @@ fn windows(
         let (low, high) = (of.padding as i64, (of.padding + of.size) as i64);
         Guard { steps: in_order(0, 0, 0, &places, &taps), low, high }
     });
+    let len = (image * images as i64) as usize;
     let side = Side {
         strides: in_order(image, group, channel, &at_places, &at_taps),
         offset,
         computed: false,
         guards: guards.collect(),
+        len,
     };
-    let len = (image * images as i64) as usize;
     match is_left {
         true => (case.c.left, case.left_len) = (side, len),
         false => (case.c.right, case.right_len) = (side, len),

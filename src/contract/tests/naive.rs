@@ -69,7 +69,7 @@ fn side(groups: [&[usize]; 3], layout: Layout) -> (Side, usize) {
         Layout::Dense | Layout::Loose => (0..sizes.len()).collect(),
     };
     let (strides, offset, len) = strides(&sizes, &order, layout);
-    (Side { strides, offset, computed: false, guards: Vec::new() }, len)
+    (Side { strides, offset, computed: false, guards: Vec::new(), len }, len)
 }
 
 /// A contraction with the lengths of its buffers.

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// The most kinds of depth that one scale tells apart if it is made of several bounds, the most scales, and the most masks that are worth making.
 const MOST_KINDS: usize = 256;
-pub(super) const MOST_SCALES: usize = 3;
+const MOST_SCALES: usize = 3;
 const MOST_MASKS: usize = 1 << 24;
 
 /// Which indices of an operand stand for elements.
@@ -50,6 +50,8 @@ struct Scale {
     /// The kind of a flat index of depth.
     of: Group,
     count: usize,
+    /// Whether the kind of a flat index is its remainder by the count.
+    in_turn: bool,
 }
 
 /// A border as one batch index sees it.
@@ -136,16 +138,30 @@ impl Table {
         Some(Table { width, scales: scales.into_iter().map(|(scale, _)| scale).collect(), masks, panels })
     }
 
-    /// How many scales there are.
-    pub(super) fn scales(&self) -> usize {
-        self.scales.len()
+    /// The kind of a depth, if depths are of all kinds in turn, again and again.
+    pub(super) fn in_turn(&self, depth: usize) -> Option<usize> {
+        match &self.scales[..] {
+            [scale] if scale.in_turn => Some(depth % scale.count),
+            _ => None,
+        }
     }
 
-    /// The kinds of some depths on a scale, as many as there is room for.
-    pub(super) fn kinds(&self, scale: usize, depth: Range<usize>, to: &mut [u16]) {
-        let runs = self.scales[scale].of.runs(depth);
-        let kinds = runs.flat_map(|run| (0..run.len).map(move |k| run.offset + k as isize * run.stride));
-        to.iter_mut().zip(kinds).for_each(|(to, kind)| *to = kind as u16);
+    /// The masks of some depths of a panel, of which these are the masks of kinds.
+    pub(super) fn open(&self, masks: &[&[u16]; MOST_SCALES], depth: &Range<usize>, to: &mut [u16]) {
+        to.fill(u16::MAX);
+        for (scale, masks) in self.scales.iter().zip(masks) {
+            let mut rest = &mut *to;
+            for run in scale.of.runs(depth.clone()) {
+                let (now, later) = rest.split_at_mut(run.len);
+                let first = run.offset as usize;
+                match run.stride {
+                    0 => now.iter_mut().for_each(|to| *to &= masks[first]),
+                    1 => now.iter_mut().zip(&masks[first..]).for_each(|(to, mask)| *to &= mask),
+                    step => now.iter_mut().enumerate().for_each(|(k, to)| *to &= masks[first + k * step as usize]),
+                }
+                rest = later;
+            }
+        }
     }
 
     /// The masks of the panel that begins with a line: those of the kinds of each scale.
@@ -182,7 +198,9 @@ impl Scale {
             strides[axis] = count as i64;
             count = count.checked_mul(sizes[axis]).filter(|&count| count <= 1 << 16)?;
         }
-        Some(Scale { of: Group::new(sizes, &strides), count })
+        let long = (0..sizes.len()).filter(|&axis| sizes[axis] != 1);
+        let in_turn = long.map(|axis| strides[axis] != 0).is_sorted();
+        Some(Scale { of: Group::new(sizes, &strides), count, in_turn })
     }
 
     /// What a guard of these steps says of each kind.
@@ -304,11 +322,16 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_the_places_of_a_window() {
+    fn depths_are_the_places_of_a_window_in_turn() {
         let border = windows(16);
-        let mut kinds = [9; 12];
-        border.table.unwrap().kinds(0, 0..12, &mut kinds);
-        assert_eq!(kinds, [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]);
+        let table = border.table.unwrap();
+        assert!((0..12).all(|depth| table.in_turn(depth) == Some(depth % 6)));
+        let masks = table.masks(16);
+        for depth in [0..12, 3..10, 5..6] {
+            let mut open = vec![7; depth.len()];
+            table.open(&masks, &depth, &mut open);
+            assert!(depth.zip(open).all(|(depth, open)| open == masks[0][depth % 6]));
+        }
     }
 
     #[test]
@@ -353,8 +376,12 @@ mod tests {
         let mut border = Border::new(&guards, [&[], &[20], &[20, 30]], 1).unwrap();
         border.tabulate(8, &guards, &[20, 30]);
         let table = border.table.unwrap();
-        assert_eq!(table.scales(), 2);
-        let [first, second, _] = table.masks(8);
+        assert!(table.in_turn(0).is_none());
+        let masks = table.masks(8);
+        let [first, second, _] = masks;
+        let mut open = [0; 200];
+        table.open(&masks, &(70..270), &mut open);
+        assert!((70..270).zip(open).all(|(depth, open)| open == first[depth % 30] & second[depth / 30]));
         assert_eq!((first.len(), second.len()), (30, 20));
         for lane in 0..8 {
             assert!((0..30).all(|kind| (first[kind] >> lane & 1 == 1) == (3..20).contains(&(8 + lane + kind))));

@@ -5,7 +5,7 @@
 //! walked in stretches, of which each line has a part.
 
 use super::axes::Run;
-use super::border::{MOST_SCALES, Seen, Table};
+use super::border::{Seen, Table};
 use super::kernel::{Cut, Element, Kernel};
 use super::pack::{DEEPEST, View, WIDEST, pack_run};
 use std::mem::MaybeUninit;
@@ -59,36 +59,32 @@ impl<E: Element> View<'_, E> {
         panel: usize,
         to: *mut E,
     ) {
-        let (mut places, mut kinds) = ([0; DEEPEST], [[0; DEEPEST]; MOST_SCALES]);
-        for (scale, kinds) in kinds[..table.scales()].iter_mut().enumerate() {
-            table.kinds(scale, depth.clone(), &mut kinds[..depth.len()]);
-        }
-        let side_by_side = self.lines.inner() == 1 && width == K::COLS && table.scales() == 1;
+        let (mut places, mut open) = ([0; DEEPEST], [0; DEEPEST]);
+        let side_by_side = self.lines.inner() == 1 && width == K::COLS;
         let places = if side_by_side { self.places(depth.clone(), &mut places) } else { &[] };
+        let in_turn = table.in_turn(depth.start);
         for (i, start) in lines.clone().step_by(width).enumerate() {
             let lines = start..(start + width).min(lines.end);
             let to = to.wrapping_add(i * panel);
             let masks = table.masks(start);
-            let is_whole = masks.iter().all(|masks| masks.iter().all(|&mask| mask == u16::MAX >> (16 - lines.len())));
-            let cut = Cut { kinds: &kinds[0][..depth.len()], masks: masks[0] };
+            let all = u16::MAX >> (16 - lines.len());
+            let is_whole = masks.iter().all(|masks| masks.iter().all(|&mask| mask == all));
+            let cut = match in_turn {
+                Some(first) => Cut { masks: masks[0], first },
+                None => {
+                    let open = &mut open[..depth.len()];
+                    table.open(&masks, &depth, open);
+                    Cut { masks: open, first: 0 }
+                }
+            };
             // SAFETY: the caller's promise; what the masks leave lies inside.
             unsafe {
                 if side_by_side && self.pack_pieces::<K>(lines.clone(), places, (!is_whole).then_some(&cut), to) {
                     continue;
                 }
                 self.pack_nearby::<K>(border, lines, depth.clone(), width, to);
-                if is_whole {
-                    continue;
-                }
-                let masks_of = masks[..table.scales()].iter().zip(&kinds);
-                for k in 0..depth.len() {
-                    let open =
-                        masks_of.clone().fold(u16::MAX, |open, (masks, kinds)| open & masks[usize::from(kinds[k])]);
-                    let mut closed = !open & (u16::MAX >> (16 - width));
-                    while closed != 0 {
-                        *to.add(k * width + closed.trailing_zeros() as usize) = E::ZERO;
-                        closed &= closed - 1;
-                    }
+                if !is_whole {
+                    close(cut, depth.len(), width, to);
                 }
             }
         }
@@ -174,6 +170,24 @@ impl<E: Element> View<'_, E> {
             // SAFETY: the caller's promise.
             unsafe { pack_stretch::<K>(&starts[..width], &insides, run, to.add((first - depth.start) * width)) };
             first += len;
+        }
+    }
+}
+
+/// Sets the lanes of a panel that a cut does not leave to zero.
+///
+/// # Safety
+/// The panel may be written.
+unsafe fn close<E: Element>(cut: Cut<'_>, depth: usize, width: usize, to: *mut E) {
+    let all = u16::MAX >> (16 - width);
+    for start in (0..depth).step_by(cut.masks.len()) {
+        for (k, open) in (start..depth).zip(cut.masks()) {
+            let mut closed = all & !open;
+            while closed != 0 {
+                // SAFETY: the caller's promise.
+                unsafe { *to.add(k * width + closed.trailing_zeros() as usize) = E::ZERO };
+                closed &= closed - 1;
+            }
         }
     }
 }

@@ -80,25 +80,53 @@ unsafe fn pack_some_4<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], 
         *masks = (mask(piece.lanes & 0xff), mask(piece.lanes >> 8));
     }
     let mut to = to.cast::<__m256i>();
-    // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
-    unsafe {
-        for (k, &depth) in depths.iter().enumerate() {
-            let open = cut.map(|cut| cut.masks[usize::from(cut.kinds[k])]);
+    macro_rules! pack {
+        ($masks:expr, $depth:expr, $to:expr) => {{
             let (mut low, mut high) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-            for (piece, &(first, second)) in pieces[..P].iter().zip(&masks) {
-                let from = piece.start.wrapping_offset(depth).cast::<i32>();
-                let (first, second) = match open {
-                    None => (first, second),
-                    Some(open) => {
-                        (_mm256_and_si256(first, mask(open & 0xff)), _mm256_and_si256(second, mask(open >> 8)))
-                    }
-                };
+            for (piece, &(first, second)) in pieces[..P].iter().zip(&$masks) {
+                let from = piece.start.wrapping_offset($depth).cast::<i32>();
                 low = _mm256_or_si256(low, _mm256_maskload_epi32(from, first));
                 high = _mm256_or_si256(high, _mm256_maskload_epi32(from.wrapping_add(8), second));
             }
-            _mm256_storeu_si256(to, low);
-            _mm256_storeu_si256(to.add(1), high);
-            to = to.add(2);
+            _mm256_storeu_si256($to, low);
+            _mm256_storeu_si256($to.add(1), high);
+        }};
+    }
+    // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
+    unsafe {
+        let Some(cut) = cut else {
+            for &depth in depths {
+                pack!(masks, depth, to);
+                to = to.add(2);
+            }
+            return;
+        };
+        let cut_by = |open: u16| {
+            let (first, second) = (mask(open & 0xff), mask(open >> 8));
+            masks.map(|(low, high)| (_mm256_and_si256(low, first), _mm256_and_si256(high, second)))
+        };
+        if let Some(open) = cut.once(depths.len()) {
+            let whole = pieces.iter().fold(0, |whole, piece| whole | piece.lanes);
+            for (&depth, &open) in depths.iter().zip(open) {
+                match open == whole {
+                    true => pack!(masks, depth, to),
+                    false => pack!(cut_by(open), depth, to),
+                }
+                to = to.add(2);
+            }
+            return;
+        }
+        let period = cut.masks.len();
+        for depths in depths.chunks(Cut::ROUNDS * period) {
+            for (k, open) in cut.masks().enumerate().take(depths.len()) {
+                let masks = cut_by(open);
+                let mut k = k;
+                while k < depths.len() {
+                    pack!(masks, depths[k], to.add(2 * k));
+                    k += period;
+                }
+            }
+            to = to.add(2 * depths.len());
         }
     }
 }
@@ -114,25 +142,53 @@ unsafe fn pack_some_8<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], 
         *masks = (mask(piece.lanes & 0xf), mask(piece.lanes >> 4));
     }
     let mut to = to.cast::<__m256i>();
-    // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
-    unsafe {
-        for (k, &depth) in depths.iter().enumerate() {
-            let open = cut.map(|cut| cut.masks[usize::from(cut.kinds[k])]);
+    macro_rules! pack {
+        ($masks:expr, $depth:expr, $to:expr) => {{
             let (mut low, mut high) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-            for (piece, &(first, second)) in pieces[..P].iter().zip(&masks) {
-                let from = piece.start.wrapping_offset(depth).cast::<i64>();
-                let (first, second) = match open {
-                    None => (first, second),
-                    Some(open) => {
-                        (_mm256_and_si256(first, mask(open & 0xf)), _mm256_and_si256(second, mask(open >> 4)))
-                    }
-                };
+            for (piece, &(first, second)) in pieces[..P].iter().zip(&$masks) {
+                let from = piece.start.wrapping_offset($depth).cast::<i64>();
                 low = _mm256_or_si256(low, _mm256_maskload_epi64(from, first));
                 high = _mm256_or_si256(high, _mm256_maskload_epi64(from.wrapping_add(4), second));
             }
-            _mm256_storeu_si256(to, low);
-            _mm256_storeu_si256(to.add(1), high);
-            to = to.add(2);
+            _mm256_storeu_si256($to, low);
+            _mm256_storeu_si256($to.add(1), high);
+        }};
+    }
+    // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
+    unsafe {
+        let Some(cut) = cut else {
+            for &depth in depths {
+                pack!(masks, depth, to);
+                to = to.add(2);
+            }
+            return;
+        };
+        let cut_by = |open: u16| {
+            let (first, second) = (mask(open & 0xf), mask(open >> 4));
+            masks.map(|(low, high)| (_mm256_and_si256(low, first), _mm256_and_si256(high, second)))
+        };
+        if let Some(open) = cut.once(depths.len()) {
+            let whole = pieces.iter().fold(0, |whole, piece| whole | piece.lanes);
+            for (&depth, &open) in depths.iter().zip(open) {
+                match open == whole {
+                    true => pack!(masks, depth, to),
+                    false => pack!(cut_by(open), depth, to),
+                }
+                to = to.add(2);
+            }
+            return;
+        }
+        let period = cut.masks.len();
+        for depths in depths.chunks(Cut::ROUNDS * period) {
+            for (k, open) in cut.masks().enumerate().take(depths.len()) {
+                let masks = cut_by(open);
+                let mut k = k;
+                while k < depths.len() {
+                    pack!(masks, depths[k], to.add(2 * k));
+                    k += period;
+                }
+            }
+            to = to.add(2 * depths.len());
         }
     }
 }

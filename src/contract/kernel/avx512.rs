@@ -211,33 +211,50 @@ unsafe fn pack_pieces<E>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut
 unsafe fn pieces_of<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) {
     let mut to = to.cast::<__m512i>();
     macro_rules! pack {
-        ($depth:expr, $open:expr) => {{
-            let mut lanes = _mm512_setzero_si512();
-            for piece in &pieces[..P] {
+        ($lanes:expr, $depth:expr, $to:expr) => {{
+            let mut vector = _mm512_setzero_si512();
+            for (piece, &lanes) in pieces[..P].iter().zip(&$lanes) {
                 let from = piece.start.wrapping_offset($depth);
-                lanes = match size_of::<E>() {
-                    4 => _mm512_mask_loadu_epi32(lanes, piece.lanes & $open, from.cast()),
-                    _ => _mm512_mask_loadu_epi64(lanes, (piece.lanes & $open) as __mmask8, from.cast()),
+                vector = match size_of::<E>() {
+                    4 => _mm512_mask_loadu_epi32(vector, lanes, from.cast()),
+                    _ => _mm512_mask_loadu_epi64(vector, lanes as __mmask8, from.cast()),
                 };
             }
-            _mm512_storeu_si512(to, lanes);
-            to = to.add(1);
+            _mm512_storeu_si512($to, vector);
         }};
     }
+    let all: [u16; P] = std::array::from_fn(|piece| pieces[piece].lanes);
     // SAFETY: the caller's promise.
     unsafe {
-        match cut {
-            None => {
-                for &depth in depths {
-                    pack!(depth, u16::MAX);
+        let Some(cut) = cut else {
+            for &depth in depths {
+                pack!(all, depth, to);
+                to = to.add(1);
+            }
+            return;
+        };
+        if let Some(masks) = cut.once(depths.len()) {
+            let whole = all.iter().fold(0, |whole, lanes| whole | lanes);
+            for (&depth, &open) in depths.iter().zip(masks) {
+                match open == whole {
+                    true => pack!(all, depth, to),
+                    false => pack!(all.map(|lanes| lanes & open), depth, to),
+                }
+                to = to.add(1);
+            }
+            return;
+        }
+        let period = cut.masks.len();
+        for depths in depths.chunks(Cut::ROUNDS * period) {
+            for (k, open) in cut.masks().enumerate().take(depths.len()) {
+                let lanes = all.map(|lanes| lanes & open);
+                let mut k = k;
+                while k < depths.len() {
+                    pack!(lanes, depths[k], to.add(k));
+                    k += period;
                 }
             }
-            Some(cut) => {
-                for (&depth, &kind) in depths.iter().zip(cut.kinds) {
-                    let open = cut.masks[usize::from(kind)];
-                    pack!(depth, open);
-                }
-            }
+            to = to.add(depths.len());
         }
     }
 }

@@ -49,12 +49,28 @@ pub(super) struct Piece<E> {
     pub(super) lanes: u16,
 }
 
-/// Which lanes of a panel have elements.
+/// Which lanes of a panel have elements: those that are set in the masks, which come again and again, one at each depth.
+#[derive(Clone, Copy)]
 pub(super) struct Cut<'a> {
-    /// The kind of each depth.
-    pub(super) kinds: &'a [u16],
-    /// The lanes of each kind, one bit each.
     pub(super) masks: &'a [u16],
+    /// Which of them is the one of the first depth.
+    pub(super) first: usize,
+}
+
+impl<'a> Cut<'a> {
+    /// The masks of so many depths, if they come once.
+    pub(super) fn once(self, depths: usize) -> Option<&'a [u16]> {
+        (self.first == 0).then(|| self.masks.get(..depths)).flatten()
+    }
+
+    /// How many rounds of the masks are made at once: a mask is made ready for all of them.
+    pub(super) const ROUNDS: usize = 4;
+
+    /// The masks in order, from that of the first depth on.
+    pub(super) fn masks(self) -> impl Iterator<Item = u16> + 'a {
+        let (later, now) = self.masks.split_at(self.first);
+        now.iter().chain(later).copied()
+    }
 }
 
 /// The innermost loops for elements of one type on one kind of machine.

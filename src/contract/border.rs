@@ -273,7 +273,6 @@ fn within(first: i64, step: i64, len: usize, low: i64, high: i64) -> Range<usize
     let (start, end) = match step {
         0 if low <= first && first < high => (0, len),
         0 => (0, 0),
-        1 => (place(low - first), place(high - first)),
         // The first number that is not below a limit, or not above one.
         1.. => (place(up(low - first, step)), place(up(high - first, step))),
         _ => (place(up(first - high + 1, -step)), place(up(first - low + 1, -step))),

@@ -135,7 +135,7 @@ pub(crate) struct Operands<'a> {
     /// Called for each finished tile of the result, on the thread that made it, while it is hot in cache. The tile is in
     /// the thread's scratch, and nothing else keeps it.
     pub finish: Option<&'a dyn Tile>,
-    /// Where an operand is not strided (padding, borders, elementwise producers): computes blocks of it.
+    /// Where an operand is not strided: computes blocks of it.
     pub left_source: Option<&'a dyn Source>,
     pub right_source: Option<&'a dyn Source>,
 }

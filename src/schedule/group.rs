@@ -1,7 +1,8 @@
 //! Which nodes are written to memory; all others live inside the expressions of their consumers.
 //!
 //! Users are looked at before what they use. A node that is not written is computed wherever it is used: nearly always in one
-//! expression, at one place. Only what is cheap, or made of indices alone, is computed at several.
+//! expression, at one place. Only what is cheap, or made of indices alone, is computed at several. A copy with a border is not
+//! written where contractions put the border in themselves ([`border`]).
 
 use super::border::{self, Product};
 use super::contraction::is_matrix;

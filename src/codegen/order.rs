@@ -16,6 +16,7 @@
 
 use super::axes::merge;
 use super::block::affine;
+use crate::dtype::DType;
 use crate::lower::program::{Access, LoopProgram};
 
 /// The most accumulators of a leaf whose elements lie along the lanes.
@@ -56,30 +57,43 @@ const LANES: usize = 512;
 const WORD: f64 = 64.0;
 const RUN: f64 = 30.0;
 const GATHER: f64 = 8.0;
+/// What a cache line costs that comes from memory, and how many bytes a walk must span for that.
+const LINE: f64 = 32.0;
+const LINE_BYTES: f64 = 64.0;
+const FAR: f64 = 1048576.0;
 const ROW: f64 = 24.0;
 const ACCUMULATE: f64 = 1.0;
+
+/// The cost of one lane of a load, where lanes walk an axis of this stride and size. A walk over far places uses a part of each cache line
+/// only, and will have lost it when it comes by again.
+fn lane(stride: i64, size: usize, dtype: DType) -> f64 {
+    let step = stride.unsigned_abs() as f64 * dtype.size() as f64;
+    match stride {
+        0 | 1 => 1.0,
+        _ if step * size as f64 > FAR => GATHER + LINE * (step / LINE_BYTES).min(1.0),
+        _ => GATHER,
+    }
+}
 
 /// The cost of one element where lanes walk the first `walked` axes, in blocks of `lanes`.
 fn cost(program: &LoopProgram, sizes: &[usize], walked: usize, lanes: usize) -> f64 {
     let overhead = WORD * (program.words.len() + 1) as f64 / lanes as f64;
-    let load = |access: &Access| match access {
+    let load = |access: &Access, dtype: DType| match access {
         Access::Strided { strides, .. } => {
             let axes = merge(&sizes[..walked], &strides[..walked]);
             let inner = axes[axes.len() - 1];
-            let run = RUN / inner.size.min(lanes) as f64;
-            run + if (0..=1).contains(&inner.stride) { 1.0 } else { GATHER }
+            RUN / inner.size.min(lanes) as f64 + lane(inner.stride, inner.size, dtype)
         }
         // Guards keep axes apart.
         Access::Computed { position, .. } => match affine(position, sizes.len()) {
             Some((_, strides)) => {
                 let inner = (0..walked).rev().find(|&axis| sizes[axis] > 1);
                 inner.map_or(GATHER, |axis| {
-                    let run = RUN / sizes[axis].min(lanes) as f64;
-                    run + if (0..=1).contains(&strides[axis]) { 1.0 } else { GATHER }
+                    RUN / sizes[axis].min(lanes) as f64 + lane(strides[axis], sizes[axis], dtype)
                 })
             }
             None => GATHER,
         },
     };
-    overhead + program.loads.iter().map(|operand| load(&operand.access)).sum::<f64>()
+    overhead + program.loads.iter().map(|operand| load(&operand.access, operand.dtype)).sum::<f64>()
 }

@@ -2,7 +2,7 @@
 
 use super::axes::Group;
 use super::deliver::deliver;
-use super::kernel::{Kernel, Number, Tile, same};
+use super::kernel::{Kernel, Next, Tile, narrow_tile, panels_at_once, same};
 use super::pack::{View, fill};
 use super::plan::{Pack, Path, Plan, Read, share};
 use super::room::Room;
@@ -54,11 +54,14 @@ struct Panels<A> {
     depth: isize,
     /// The last panel, if it is somewhere else.
     edge: *const A,
+    /// The panels that are wanted after these, if they are worth fetching.
+    after: *const A,
 }
 
 impl<A> Panels<A> {
     fn packed(start: *const A, width: usize, depth: usize) -> Panels<A> {
-        Panels { start, panel: (width * depth) as isize, line: 1, depth: width as isize, edge: std::ptr::null() }
+        let (edge, after) = (std::ptr::null(), std::ptr::null());
+        Panels { start, panel: (width * depth) as isize, line: 1, depth: width as isize, edge, after }
     }
 }
 
@@ -82,10 +85,6 @@ struct Part<A> {
     /// Whether there are sums already.
     add: bool,
 }
-
-/// The most rows and columns of a tile that writes columns it does not have.
-const TALLEST: usize = 6;
-const WIDEST: usize = 16;
 
 /// The place of a tile among the rows' parts and the columns', by its number: first all columns of the upper rows, then those of the
 /// lower ones. Two threads, each with one half of the numbers, then read the same columns at the same time, which stay in their last cache.
@@ -299,7 +298,10 @@ impl<K: Kernel> Worker<'_, K> {
                 unsafe { self.direct(false, batch, cols, &depths) }
             }
             Read::Shared => {
-                packed(self.shared(self.plan.packs.last().expect("a shared operand"), batch, block, cols.start))
+                let pack = self.plan.packs.last().expect("a shared operand");
+                // The next rows begin again with the first block.
+                let after = self.shared(pack, batch, (block + 1) % self.plan.depth.blocks(), cols.start);
+                Panels { after, ..packed(self.shared(pack, batch, block, cols.start)) }
             }
             Read::Local => {
                 let to = self.scratch_at(self.scratch.right);
@@ -325,13 +327,17 @@ impl<K: Kernel> Worker<'_, K> {
         let stride = |group: &Group| group.uniform(&(0..group.len())).expect("one stride");
         let line = stride(&operand.lines);
         let at = operand.offset + operand.batch.offset(batch);
-        let start = base.wrapping_offset(at + operand.lines.offset(lines.start) + operand.depth.offset(depths.start));
+        let place = |depth: usize| at + operand.lines.offset(lines.start) + operand.depth.offset(depth);
+        let following = if depths.end < operand.depth.len() { depths.end } else { 0 };
+        let fetched = !is_left && self.plan.fetches;
+        let after = if fetched { base.wrapping_offset(place(following)) } else { std::ptr::null() };
         let mut panels = Panels {
-            start: start.cast(),
+            start: base.wrapping_offset(place(depths.start)).cast(),
             panel: width as isize * line,
             line,
             depth: stride(&operand.depth),
             edge: std::ptr::null(),
+            after: after.cast(),
         };
         if !is_left && !lines.len().is_multiple_of(width) {
             let to = self.scratch_at(self.scratch.right);
@@ -348,45 +354,47 @@ impl<K: Kernel> Worker<'_, K> {
     /// As for [`run`]; `to` has the part's rows at a distance of `stride`.
     unsafe fn sum(&self, left: Panels<K::Acc>, right: Panels<K::Acc>, part: &Part<K::Acc>) {
         let (rows, cols) = part.sizes;
-        for (j, col) in (0..cols).step_by(K::COLS).enumerate() {
-            let width = (cols - col).min(K::COLS);
-            let edge = width < K::COLS && !right.edge.is_null();
-            let (b, b_depth) = match edge {
-                true => (right.edge, K::COLS as isize),
-                false => (right.start.wrapping_offset(j as isize * right.panel), right.depth),
+        let row_panels = rows.div_ceil(K::ROWS);
+        let mut col = 0;
+        while col < cols {
+            let start = right.start.wrapping_offset((col / K::COLS) as isize * right.panel);
+            // A panel that is somewhere else is a tile of its own.
+            let whole = if right.edge.is_null() { cols.div_ceil(K::COLS) } else { cols / K::COLS } - col / K::COLS;
+            let panels = panels_at_once::<K>(whole.max(1));
+            let width = (panels * K::COLS).min(cols - col);
+            let (b, b_depth) = if whole == 0 { (right.edge, K::COLS as isize) } else { (start, right.depth) };
+            let next = match whole > panels {
+                true => b.wrapping_offset(panels as isize * right.panel),
+                false => right.after,
             };
             for (i, row) in (0..rows).step_by(K::ROWS).enumerate() {
-                let height = (rows - row).min(K::ROWS);
-                let a = left.start.wrapping_offset(i as isize * left.panel);
-                let c = part.to.wrapping_offset(row as isize * part.stride).wrapping_add(col);
-                let mut tile = Tile {
+                let tile = Tile {
                     depth: part.depth,
-                    a,
+                    a: left.start.wrapping_offset(i as isize * left.panel),
                     a_row: left.line,
                     a_depth: left.depth,
                     b,
                     b_depth,
-                    c,
+                    b_panel: right.panel,
+                    c: part.to.wrapping_offset(row as isize * part.stride).wrapping_add(col),
                     c_row: part.stride,
                     add: part.add,
+                    next: match right.after.is_null() {
+                        true => Next::none(),
+                        false => Next::part(next, b_depth, part.depth, i, row_panels),
+                    },
                 };
+                let height = (rows - row).min(K::ROWS);
                 // SAFETY: the caller's promise. A tile that is not whole goes through one that is, unless there is room.
                 unsafe {
-                    if width == K::COLS || part.roomy || K::EXACT {
+                    if width.is_multiple_of(K::COLS) || part.roomy || K::EXACT {
                         K::tile(height, width, &tile);
                     } else {
-                        let mut whole = [[K::Acc::ZERO; WIDEST]; TALLEST];
-                        (tile.c, tile.c_row, tile.add) = (whole.as_mut_ptr().cast(), WIDEST as isize, false);
-                        K::tile(height, width, &tile);
-                        for (r, sums) in whole[..height].iter().enumerate() {
-                            let c = c.offset(r as isize * part.stride);
-                            for (j, &sum) in sums[..width].iter().enumerate() {
-                                *c.add(j) = if part.add { (*c.add(j)).plus(sum) } else { sum };
-                            }
-                        }
+                        narrow_tile::<K>(height, width, tile);
                     }
                 }
             }
+            col += width;
         }
     }
 }

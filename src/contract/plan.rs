@@ -7,6 +7,7 @@ use super::{
     Border, Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver, tiny, vector,
 };
 use crate::dtype::{DType, bf16, f16};
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -82,6 +83,8 @@ pub(super) struct Plan {
     pub(super) batch_step: usize,
     pub(super) left: Read,
     pub(super) right: Read,
+    /// Whether columns that are read where they are lie too far away for that, and are fetched before.
+    pub(super) fetches: bool,
     /// The rows and columns of the largest part, in whole panels.
     pub(super) most_rows: usize,
     pub(super) most_cols: usize,
@@ -115,6 +118,8 @@ const TILE_ROWS: usize = 48;
 const TILE_COL_BYTES: usize = 4 << 10;
 /// Where there are no more rows (columns) than this, a part takes them all.
 const FEW: usize = 192;
+/// An operand that meets no more rows (columns) of the other than this is hardly worth packing.
+const SOME: usize = 512;
 /// Columns of a part that packs them for itself.
 const LOCAL_COLS: usize = 256;
 /// Bytes of an operand that is read where it is by many tiles: it stays in the first cache, or the second.
@@ -309,6 +314,36 @@ fn is_plain<K: Kernel>(operand: &Operand) -> bool {
     super::kernel::same::<K>() && operand.is_plain() && one_stride(&operand.lines) && one_stride(&operand.depth)
 }
 
+/// Whether operands are better read where they are than packed.
+struct Direct<K> {
+    sizes: Sizes,
+    kernel: PhantomData<K>,
+}
+
+impl<K: Kernel> Direct<K> {
+    /// A kernel of several panels takes its columns from the second cache in any case: they need not lie close together.
+    const STREAMS: bool = K::PANELS > 1;
+
+    fn new(sizes: Sizes) -> Direct<K> {
+        Direct { sizes, kernel: PhantomData }
+    }
+
+    fn left(&self, left: &Operand) -> bool {
+        let Sizes { rows, cols, depth, .. } = self.sizes;
+        let few = if left.lines.inner() == 1 { FEW } else { SOME };
+        rows * depth * size_of::<K::Acc>() <= SECOND_CACHE || (Self::STREAMS && cols <= few)
+    }
+
+    fn right(&self) -> bool {
+        self.right_is_near() || (Self::STREAMS && self.sizes.rows <= SOME)
+    }
+
+    /// Whether the right operand stays in the first cache.
+    fn right_is_near(&self) -> bool {
+        self.sizes.cols * self.sizes.depth * size_of::<K::Acc>() <= FIRST_CACHE
+    }
+}
+
 /// Chooses parts, and where the operands are read.
 fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
     let Sizes { batch, rows, cols, .. } = sizes;
@@ -326,13 +361,14 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
     let most_rows = row_panels.div_ceil(row_parts) * K::ROWS;
     let most_cols = col_panels.div_ceil(col_parts) * K::COLS;
 
-    let left_plain = is_plain::<K>(left) && rows * sizes.depth * acc <= SECOND_CACHE;
+    let reads = Direct::<K>::new(sizes);
+    let left_plain = is_plain::<K>(left) && reads.left(left);
     let left_read = match (left_plain, col_parts > 1 && most_cols < LOCAL_COLS) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
         (false, false) => Read::Local,
     };
-    let right_plain = is_plain::<K>(right) && right.lines.inner() == 1 && cols * sizes.depth * acc <= FIRST_CACHE;
+    let right_plain = is_plain::<K>(right) && right.lines.inner() == 1 && reads.right();
     let right_read = match (right_plain, row_parts > 1) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
@@ -361,6 +397,7 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
         batch_step: grid.batch_step,
         left: left_read,
         right: right_read,
+        fetches: !reads.right_is_near(),
         most_rows,
         most_cols,
         packs,

@@ -5,7 +5,7 @@
 use super::axes::Group;
 #[cfg(target_arch = "x86_64")]
 use super::kernel::{Avx2, Avx512};
-use super::kernel::{Kernel, Number, Plain, Tile, same};
+use super::kernel::{Kernel, Next, Plain, Tile, narrow_tile, panels_at_once, same};
 use super::pack::View;
 use super::plan::{Depth, Machine, operand};
 use super::{Contraction, Operand};
@@ -22,7 +22,6 @@ pub(crate) struct Strip {
     out_row: isize,
     depth: Depth,
     packed_bytes: usize,
-    scratch_bytes: usize,
     pack: unsafe fn(&Strip, *const u8, *mut u8),
     run: unsafe fn(&Strip, &StripRun),
 }
@@ -35,8 +34,6 @@ pub(crate) struct StripRun {
     pub out: *mut u8,
     /// The packed right operand.
     pub packed: *const u8,
-    /// [`Strip::scratch_bytes`] for this thread alone, aligned to 64 bytes.
-    pub scratch: *mut u8,
     pub rows: usize,
     /// What is computed of the columns; some beside them may be as well.
     pub cols: Range<usize>,
@@ -68,11 +65,6 @@ impl Strip {
         self.packed_bytes
     }
 
-    /// The bytes of scratch that a thread needs for a run.
-    pub(crate) fn scratch_bytes(&self) -> usize {
-        self.scratch_bytes
-    }
-
     /// All columns, and all depth.
     pub(crate) fn whole(&self) -> [Range<usize>; 2] {
         [0..self.right.lines.len(), 0..self.depth.len]
@@ -91,7 +83,7 @@ impl Strip {
     ///
     /// # Safety
     /// The left operand has the rows, the result room for all columns of them, `packed` is the packed operand; the ranges are of the columns and of
-    /// the depth that there are. Nobody else uses the result or the scratch meanwhile.
+    /// the depth that there are. Nobody else uses the result meanwhile.
     pub(crate) unsafe fn run(&self, run: &StripRun) {
         // SAFETY: as above.
         unsafe { (self.run)(self, run) }
@@ -114,7 +106,6 @@ fn ready<K: Kernel>(c: &Contraction) -> Option<Strip> {
     let acc = size_of::<K::Acc>();
     Some(Strip {
         packed_bytes: right.lines.len().next_multiple_of(K::COLS) * depth.len * acc,
-        scratch_bytes: K::ROWS * K::COLS * acc,
         left,
         right,
         left_row,
@@ -150,15 +141,16 @@ unsafe fn run<K: Kernel>(strip: &Strip, run: &StripRun) {
         if depth.is_empty() {
             continue;
         }
-        for panel in panels.clone() {
+        let mut panel = panels.start;
+        while panel < panels.end {
+            let count = panels_at_once::<K>(panels.end - panel);
             let b = packed.wrapping_add((panel * strip.depth.len + depth.start) * K::COLS);
-            let cols = panel * K::COLS..((panel + 1) * K::COLS).min(all);
-            // While the rows go through a panel, the next one is fetched.
-            let ahead = b.wrapping_add(strip.depth.len * K::COLS);
-            let share = depth.len() * K::COLS * K::ROWS / run.rows + 1;
+            let cols = panel * K::COLS..((panel + count) * K::COLS).min(all);
+            let b_panel = strip.depth.len * K::COLS;
+            // While the rows go through some panels, the next ones are fetched.
+            let (next, row_panels) = (b.wrapping_add(count * b_panel), run.rows.div_ceil(K::ROWS));
             for row in (0..run.rows).step_by(K::ROWS) {
                 let rows = (run.rows - row).min(K::ROWS);
-                K::fetch(ahead.wrapping_add(row / K::ROWS * share), share);
                 let a = row as isize * strip.left_row + depth.start as isize * strip.left_depth;
                 let c = run.out.cast::<K::Acc>().wrapping_offset(row as isize * strip.out_row).wrapping_add(cols.start);
                 let tile = Tile {
@@ -168,40 +160,26 @@ unsafe fn run<K: Kernel>(strip: &Strip, run: &StripRun) {
                     a_depth: strip.left_depth,
                     b,
                     b_depth: K::COLS as isize,
+                    b_panel: b_panel as isize,
                     c,
                     c_row: strip.out_row,
                     add: !is_first,
+                    next: match panel + count < panels.end {
+                        true => Next::part(next, K::COLS as isize, depth.len(), row / K::ROWS, row_panels),
+                        false => Next::none(),
+                    },
                 };
                 // SAFETY: the caller's promise.
                 unsafe {
-                    if cols.len() == K::COLS || K::EXACT {
+                    if cols.len().is_multiple_of(K::COLS) || K::EXACT {
                         K::tile(rows, cols.len(), &tile);
                     } else {
-                        narrow_tile::<K>(rows, cols.len(), tile, run.scratch.cast());
+                        narrow_tile::<K>(rows, cols.len(), tile);
                     }
                 }
             }
+            panel += count;
         }
         is_first = false;
-    }
-}
-
-/// A tile that is not whole, by way of one that is.
-///
-/// # Safety
-/// As for [`Kernel::tile`], but only so many columns are written; `whole` has room for a whole tile.
-unsafe fn narrow_tile<K: Kernel>(rows: usize, cols: usize, mut tile: Tile<K::Acc>, whole: *mut K::Acc) {
-    let (c, c_row, add) = (tile.c, tile.c_row, tile.add);
-    (tile.c, tile.c_row, tile.add) = (whole, K::COLS as isize, false);
-    // SAFETY: the caller's promise.
-    unsafe {
-        K::tile(rows, cols, &tile);
-        for row in 0..rows {
-            let (from, to) = (whole.add(row * K::COLS), c.offset(row as isize * c_row));
-            for col in 0..cols {
-                let sum = *from.add(col);
-                *to.add(col) = if add { (*to.add(col)).plus(sum) } else { sum };
-            }
-        }
     }
 }

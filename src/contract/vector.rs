@@ -1,7 +1,7 @@
 //! Products of a matrix and a vector, and dot products: as quick as the matrix can be read.
 //!
 //! The sum of one line is kept in lanes: the product at depth `k` goes to lane `k % 8`, or `k % 32` if there is only one line.
-//! Lines of the matrix that lie side by side are added row by row, eight rows to the eight lanes of each line; lines that are
+//! Lines of the matrix that lie side by side are added row by row, every eighth row to the same lane of each line; lines that are
 //! dense in themselves are read as vectors; all others are brought together first. After each block of depth lanes are folded,
 //! and the block's sum is added to those before. If there are few lines and much depth, spans of depth are parts of their own,
 //! and a second phase adds their sums in order.
@@ -46,7 +46,9 @@ const BLOCK: usize = 1 << 11;
 const LANES: usize = 8;
 /// Lanes of the only line.
 const LONE_LANES: usize = 32;
-/// Lines of a part, where there are many: the lanes of a stretch of so many stay in the first cache.
+/// Rows that are added lane by lane, before the next so many.
+const TURN: usize = 1 << 9;
+/// Lines of a part, where there are many: one lane of a stretch of so many stays in the first cache.
 const LINES: usize = 1 << 10;
 /// Lines that are read at once.
 const BUNCH: usize = 4;
@@ -267,30 +269,55 @@ impl Worker<'_> {
         let (matrix, data, _) = self.operand::<K::Elem>(self.plan.is_left);
         let data = data.wrapping_offset(matrix.lines.offset(lines.start));
         let lanes = self.scratch::<K::Acc>(self.plan.places.lanes);
-        let wide = self.scratch::<K::Acc>(self.plan.places.wide);
-        let mut rows = [std::ptr::null::<K::Acc>(); LANES];
         // SAFETY: the caller's promise; the scratch has room for the lanes of these lines, and for eight rows of them.
         unsafe {
-            (0..lines.len().next_multiple_of(16) * LANES).for_each(|j| *lanes.add(j) = K::Acc::ZERO);
+            (0..lines.len() * LANES).for_each(|j| *lanes.add(j) = K::Acc::ZERO);
+            let mut rows = [data; TURN];
             let mut done = 0;
             for run in matrix.depth.runs(depths.clone()) {
                 for k in 0..run.len {
-                    let from = data.offset(run.offset + k as isize * run.stride);
-                    let row = done % LANES;
-                    rows[row] = from.cast();
-                    if !same::<K>() {
-                        rows[row] = wide.add(row * lines.len());
-                        K::widen(from, wide.add(row * lines.len()), lines.len());
-                    }
+                    rows[done % TURN] = data.offset(run.offset + k as isize * run.stride);
                     done += 1;
-                    if row == LANES - 1 || done == depths.len() {
-                        let ahead = if same::<K>() { LANES as isize * run.stride } else { 0 };
-                        K::add_rows(vector.add(done - row - 1), &rows[..=row], ahead, lanes, lines.len());
+                    if done.is_multiple_of(TURN) || done == depths.len() {
+                        let count = (done - 1) % TURN + 1;
+                        self.add_turn::<K>(&rows[..count], vector.add(done - count), lanes, lines.len());
                     }
                 }
             }
             for j in 0..lines.len() {
-                *sums.add(j) = (*sums.add(j)).plus(fold::<K::Acc, LANES>(lanes.add(j / 16 * 16 * LANES + j % 16), 16));
+                *sums.add(j) = (*sums.add(j)).plus(fold::<K::Acc, LANES>(lanes.add(j), lines.len()));
+            }
+        }
+    }
+
+    /// Adds rows to the lanes of all lines, lane by lane: the sums of one lane stay near while its rows go by.
+    ///
+    /// # Safety
+    /// As for [`run`]; the rows and lanes are `len` long.
+    unsafe fn add_turn<K: Kernel>(&self, rows: &[*const K::Elem], x: *const K::Acc, lanes: *mut K::Acc, len: usize) {
+        let wide = self.scratch::<K::Acc>(self.plan.places.wide);
+        for lane in 0..LANES.min(rows.len()) {
+            for first in (lane..rows.len()).step_by(LANES * LANES) {
+                let mut factors = [K::Acc::ZERO; LANES];
+                let mut eight = [std::ptr::null(); LANES];
+                let mut count = 0;
+                for k in (first..rows.len()).step_by(LANES).take(LANES) {
+                    // SAFETY: the caller's promise; the scratch has room for eight rows.
+                    unsafe {
+                        factors[count] = *x.add(k);
+                        eight[count] = rows[k].cast();
+                        if !same::<K>() {
+                            eight[count] = wide.add(count * len);
+                            K::widen(rows[k], wide.add(count * len), len);
+                        }
+                    }
+                    count += 1;
+                }
+                let next = if first + LANES * LANES < rows.len() { first + LANES * LANES } else { lane + 1 };
+                let next = rows.get(next).map_or(0, |next| (*next as isize) - (rows[first] as isize));
+                let ahead = if same::<K>() { next / size_of::<K::Elem>() as isize } else { 0 };
+                // SAFETY: the caller's promise.
+                unsafe { K::add_rows(factors.as_ptr(), &eight[..count], ahead, lanes.add(lane * len), len) }
             }
         }
     }

@@ -157,12 +157,12 @@ impl<'s> Moving<'s> {
     /// Runs some rows of a strip. The operand is packed if it is not the one that was packed last.
     ///
     /// # Safety
-    /// As for [`Rows::run_tiles`]; `own` is what products have of the thread's scratch.
-    unsafe fn run_strip(&mut self, rows: usize, [cols, depth]: &[Range<usize>; 2], scratch: *mut u8, own: *mut u8) {
+    /// As for [`Rows::run_tiles`].
+    unsafe fn run_strip(&mut self, rows: usize, [cols, depth]: &[Range<usize>; 2], scratch: *mut u8) {
         let PackedStrip { strip, left, right, packed } = self.stage.strip.as_ref().expect("a strip");
         let packed = scratch.wrapping_add(*packed);
         let (cols, depth) = (cols.clone(), depth.clone());
-        let run = StripRun { left: self.loads[*left], out: self.out, packed, scratch: own, rows, cols, depth };
+        let run = StripRun { left: self.loads[*left], out: self.out, packed, rows, cols, depth };
         // SAFETY: the caller's promise; the packed operand has a place of its own in the scratch.
         unsafe {
             if self.packed != self.loads[*right] {
@@ -274,7 +274,7 @@ impl Rows {
                             Ok(())
                         }
                         (Runner::Strip(rows, ranges), _) => {
-                            moving.run_strip(*rows, ranges, scratch, own);
+                            moving.run_strip(*rows, ranges, scratch);
                             Ok(())
                         }
                         (Runner::Code(_, 0), Some(tile)) if runner == 0 => {
@@ -328,12 +328,11 @@ impl Preparing<'_, '_> {
             stage.frame = offsets[stage.frame];
             stage.strip.iter_mut().for_each(|strip| strip.packed = offsets[strip.packed]);
         }
-        let strips = stages.iter().filter_map(|stage| stage.strip.as_ref()).map(|strip| strip.strip.scratch_bytes());
         let products = stages.iter().flat_map(|stage| &stage.runners).map(|runner| match runner {
             Runner::Product(product) => product.scratch_bytes(),
             Runner::Code(..) | Runner::Strip(..) => 0,
         });
-        let own = products.chain(strips).max().unwrap_or(0);
+        let own = products.max().unwrap_or(0);
         self.prepare.scratch = self.prepare.scratch.max(scratch + own.next_multiple_of(ALIGN));
         for (at, fetches) in plan.iter_mut().enumerate() {
             stages[at].early = Early::new(fetches, |[stage, slot]| match stages[stage].loads[slot] {

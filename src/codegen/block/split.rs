@@ -71,7 +71,7 @@ impl Split {
             // Whole blocks of rows.
             Order::Along if elements <= LANES => outputs_wanted.next_multiple_of((LANES / elements.max(1)).max(1)),
             Order::Along => outputs_wanted,
-            Order::Across => outputs_wanted.next_multiple_of(block),
+            Order::Across => outputs_wanted.max(1).next_multiple_of(block),
         }
         .clamp(1, outputs.max(1));
         let groups = outputs.div_ceil(part_outputs).max(1);

@@ -119,9 +119,14 @@ unsafe fn tile<A: Lanes, const R: usize, const V: usize, const PACKED: bool>(cal
                 b = b.offset(b_depth);
             }};
         }
-        for _ in 0..call.depth / 4 {
+        let mut next = call.next.start;
+        for four in 0..call.depth / 4 {
             if PACKED {
                 _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(16 * ROWS).cast());
+            }
+            if four < call.next.depth {
+                _mm_prefetch::<_MM_HINT_T0>(next.cast());
+                next = next.wrapping_offset(b_depth);
             }
             step!();
             step!();

@@ -12,7 +12,7 @@ pub(super) unsafe fn turn_4<E>(lines: &[*const E], depth: usize, ahead: isize, t
     unsafe {
         match lines.len() {
             6 => turn_4_by_6(lines, depth, ahead, to),
-            16 => turn_4_by_8s(lines, depth, ahead, to),
+            8 | 16 => turn_4_by_8s(lines, depth, ahead, to),
             _ => return false,
         }
     }
@@ -43,7 +43,7 @@ pub(super) unsafe fn turn_2<E>(lines: &[*const E], depth: usize, ahead: isize, t
     unsafe {
         match lines.len() {
             6 => turn_2_by_6(lines, depth, ahead, to),
-            16 => turn_2_by_8s(lines, depth, ahead, to),
+            8 | 16 => turn_2_by_8s(lines, depth, ahead, to),
             _ => return false,
         }
     }

@@ -14,7 +14,7 @@ pub(super) unsafe fn add_rows<A: Lanes>(x: *const A, rows: &[*const A], ahead: i
     unsafe {
         match rows.len() {
             8 => add_rows_of::<A, 8>(x, rows, ahead, sums, len),
-            _ => (0..rows.len()).for_each(|r| add_rows_of::<A, 1>(x.add(r), &[rows[r]], 0, sums.add(r * 16), len)),
+            _ => (0..rows.len()).for_each(|r| add_rows_of::<A, 1>(x.add(r), &[rows[r]], 0, sums, len)),
         }
     }
 }
@@ -40,18 +40,24 @@ unsafe fn add_rows_of<A: Lanes, const R: usize>(
             (factors[r], from[r]) = (A::splat(x.add(r)), rows[r]);
         }
         for start in (0..whole).step_by(16) {
-            for (r, (&factor, row)) in factors.iter().zip(&from).enumerate() {
+            let mut all = [A::zero(); 4];
+            let all = &mut all[..16 / A::LANES];
+            for (v, sum) in all.iter_mut().enumerate() {
+                *sum = A::load(sums.add(start + v * A::LANES));
+            }
+            for (&factor, row) in factors.iter().zip(&from) {
                 _mm_prefetch::<_MM_HINT_T1>(row.wrapping_add(start).wrapping_offset(ahead).cast());
-                for j in (0..16).step_by(A::LANES) {
-                    let sum = sums.add(start * 8 + r * 16 + j);
-                    A::store(sum, A::fused(factor, A::load(row.add(start + j)), A::load(sum)));
+                for (v, sum) in all.iter_mut().enumerate() {
+                    *sum = A::fused(factor, A::load(row.add(start + v * A::LANES)), *sum);
                 }
+            }
+            for (v, &sum) in all.iter().enumerate() {
+                A::store(sums.add(start + v * A::LANES), sum);
             }
         }
         for j in whole..len {
             for (r, row) in from.iter().enumerate() {
-                let sum = sums.add(whole * 8 + r * 16 + j - whole);
-                *sum = A::fused_one(*x.add(r), *row.add(j), *sum);
+                *sums.add(j) = A::fused_one(*x.add(r), *row.add(j), *sums.add(j));
             }
         }
     }

@@ -30,14 +30,39 @@ pub(super) struct Tile<A> {
     /// From one row of `a` to the next, and from one of its depths to the next.
     pub(super) a_row: isize,
     pub(super) a_depth: isize,
-    /// The columns of `b` lie side by side.
+    /// The columns of a panel of `b` lie side by side.
     pub(super) b: *const A,
     pub(super) b_depth: isize,
+    /// From one panel of `b` to the next.
+    pub(super) b_panel: isize,
     /// The columns of `c` lie side by side.
     pub(super) c: *mut A,
     pub(super) c_row: isize,
     /// Whether the sum is added to what `c` holds.
     pub(super) add: bool,
+    pub(super) next: Next<A>,
+}
+
+/// Columns that will be wanted soon: they are brought into the cache between products, a depth at a time. All at once would hold up
+/// the products.
+pub(super) struct Next<A> {
+    /// Panels as those of the tile are, and how many depths of them.
+    pub(super) start: *const A,
+    pub(super) depth: usize,
+}
+
+impl<A> Next<A> {
+    /// Nothing.
+    pub(super) fn none() -> Next<A> {
+        Next { start: std::ptr::null(), depth: 0 }
+    }
+
+    /// One of `parts` parts of the depths of a panel, which are `stride` apart.
+    pub(super) fn part(start: *const A, stride: isize, depth: usize, part: usize, parts: usize) -> Next<A> {
+        let step = depth.div_ceil(parts);
+        let first = (part * step).min(depth);
+        Next { start: start.wrapping_offset(first as isize * stride), depth: step.min(depth - first) }
+    }
 }
 
 /// Lanes of a panel that lie side by side.
@@ -81,30 +106,19 @@ pub(super) trait Kernel: 'static {
     type Acc: Number;
     /// The rows of a tile.
     const ROWS: usize;
-    /// The columns of a tile.
+    /// The columns of a panel.
     const COLS: usize;
+    /// The most panels of columns of a tile.
+    const PANELS: usize = 1;
     /// Whether a tile writes no more columns than it has.
     const EXACT: bool;
 
-    /// The sums of a tile of `rows` rows (1 to `ROWS`) and `cols` columns, all `COLS` of which may be read in `b`,
+    /// The sums of a tile of `rows` rows (1 to `ROWS`) and `cols` columns. All columns of a panel may be read in `b`,
     /// and are written as well if the kernel is not [`Kernel::EXACT`].
     ///
     /// # Safety
     /// The machine is of the kind; what the call says may be read and written.
     unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>);
-
-    /// Asks for some numbers to be brought into the cache; wherever they are, nothing else happens.
-    #[inline]
-    fn fetch(first: *const Self::Acc, count: usize) {
-        #[cfg(target_arch = "x86_64")]
-        for line in (0..count * size_of::<Self::Acc>()).step_by(64) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: every x86-64 has it, and any address will do.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.cast::<i8>().wrapping_add(line)) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (first, count);
-    }
 
     /// Sixteen sums of products at once: `to[i] = Σ_k a[left[k] * 16 + i]·b[right[k] * 16 + i]`.
     ///
@@ -112,7 +126,7 @@ pub(super) trait Kernel: 'static {
     /// The machine is of the kind; these may be read, and 16 sums written.
     unsafe fn abreast(a: *const Self::Acc, left: &[u16], b: *const Self::Acc, right: &[u16], to: *mut Self::Acc);
 
-    /// Adds `x[r]·rows[r][j]` for at most 8 rows, `len` long, to the sum at `(j / 16 * 8 + r) * 16 + j % 16`.
+    /// Adds `x[r]·rows[r][j]` to `sums[j]`, one after the other, for at most 8 rows, `len` long.
     /// The next rows that are wanted are `ahead` of these.
     ///
     /// # Safety
@@ -177,4 +191,33 @@ pub(super) trait Kernel: 'static {
 /// Whether elements are summed as they are.
 pub(super) const fn same<K: Kernel>() -> bool {
     K::Elem::SAME
+}
+
+/// How many panels the next tile takes where so many are left: as many as it can, but tiles are of about the same size.
+pub(super) fn panels_at_once<K: Kernel>(left: usize) -> usize {
+    left.div_ceil(left.div_ceil(K::PANELS))
+}
+
+/// The most rows and columns of a tile that writes columns it does not have.
+const TALLEST: usize = 6;
+const WIDEST: usize = 16;
+
+/// A tile that is not whole, of a kernel that writes whole ones.
+///
+/// # Safety
+/// As for [`Kernel::tile`], but only so many columns are written.
+pub(super) unsafe fn narrow_tile<K: Kernel>(rows: usize, cols: usize, mut tile: Tile<K::Acc>) {
+    let (c, c_row, add) = (tile.c, tile.c_row, tile.add);
+    let mut whole = [[K::Acc::ZERO; WIDEST]; TALLEST];
+    (tile.c, tile.c_row, tile.add) = (whole.as_mut_ptr().cast(), WIDEST as isize, false);
+    // SAFETY: the caller's promise.
+    unsafe {
+        K::tile(rows, cols, &tile);
+        for (r, sums) in whole[..rows].iter().enumerate() {
+            let c = c.offset(r as isize * c_row);
+            for (j, &sum) in sums[..cols].iter().enumerate() {
+                *c.add(j) = if add { (*c.add(j)).plus(sum) } else { sum };
+            }
+        }
+    }
 }

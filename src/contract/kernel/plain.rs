@@ -140,15 +140,10 @@ pub(super) unsafe fn turn_back<E: Copy>(from: *const E, first: usize, len: usize
 /// As for [`Kernel::add_rows`].
 #[inline(always)]
 pub(super) unsafe fn add_rows<A: Number>(x: *const A, rows: &[*const A], sums: *mut A, len: usize) {
-    for start in (0..len).step_by(16) {
-        for (r, row) in rows.iter().enumerate() {
+    for (r, row) in rows.iter().enumerate() {
+        for j in 0..len {
             // SAFETY: the caller's promise.
-            unsafe {
-                let (x, row, sums) = (*x.add(r), row.add(start), sums.add(start * 8 + r * 16));
-                for j in 0..(len - start).min(16) {
-                    *sums.add(j) = (*sums.add(j)).plus_product(x, *row.add(j));
-                }
-            }
+            unsafe { *sums.add(j) = (*sums.add(j)).plus_product(*x.add(r), *row.add(j)) }
         }
     }
 }

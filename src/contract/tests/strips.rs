@@ -10,9 +10,9 @@ fn strips<T: TensorDType>(case: &Case, [left, right]: [&[T]; 2], step: usize, ra
     let strip = Strip::new(&case.c).expect("a case for strips");
     let [rows, cols] = [&case.c.rows, &case.c.cols].map(|sizes| sizes.iter().product::<usize>());
     let mut out = vec![T::from_f64(99.0); case.out_len];
-    let (mut packed, mut scratch) = (Memory::new(strip.packed_bytes(), 0xff), Memory::new(strip.scratch_bytes(), 0xff));
-    let (packed, scratch) = (packed.start(), scratch.start());
-    // SAFETY: the buffers are as long as the strides need, packed and scratch as long as the strip says.
+    let mut packed = Memory::new(strip.packed_bytes(), 0xff);
+    let packed = packed.start();
+    // SAFETY: the buffers are as long as the strides need, packed as long as the strip says.
     unsafe { strip.pack(right.as_ptr().cast(), packed) };
     for row in (0..rows).step_by(step) {
         let [cols, depth] = ranges.clone();
@@ -20,7 +20,6 @@ fn strips<T: TensorDType>(case: &Case, [left, right]: [&[T]; 2], step: usize, ra
             left: left.as_ptr().wrapping_offset(row as isize * case.c.left.strides[0] as isize).cast(),
             out: out.as_mut_ptr().wrapping_offset(row as isize * case.c.out[0] as isize).cast(),
             packed,
-            scratch,
             rows: (rows - row).min(step),
             cols,
             depth,

@@ -3,6 +3,7 @@
 use super::scalar::Told;
 use super::words::SIZES;
 use super::{Random, buffer, check, run};
+use crate::codegen::block::Split;
 use crate::codegen::order::Order;
 use crate::codegen::{Call, Compiled};
 use crate::dtype::{DType, Literal};
@@ -63,6 +64,23 @@ fn the_order_follows_the_memory() {
     assert_eq!(Order::of(&matrix(1 << 20, 8, false, DType::F32, Fold::Sum)), Order::Along);
     assert_eq!(Order::of(&matrix(1, 1 << 20, false, DType::F32, Fold::Sum)), Order::Along);
     assert_eq!(Order::of(&matrix(4, 1 << 20, true, DType::F32, Fold::Sum)), Order::Across);
+    // A tall table is read once, not once for each column.
+    assert_eq!(Order::of(&matrix(1 << 20, 16, true, DType::F32, Fold::Sum)), Order::Across);
+    assert_eq!(Order::of(&matrix(1 << 20, 16, true, DType::U8, Fold::Max)), Order::Across);
+}
+
+#[test]
+fn columns_of_a_tall_table_stay_together() {
+    for rows in [10_000, 100_000, 1 << 20] {
+        let program = matrix(rows, 64, true, DType::F32, Fold::Sum);
+        let split = Split::of(&program, Fold::Sum, true, 3, 1 << 18, 512);
+        let mut out = [0u8; 4 * 64];
+        for part in 0..split.parts() {
+            // SAFETY: there are elements, so nothing is written.
+            let part = unsafe { split.part(part, out.as_mut_ptr()) }.unwrap();
+            assert_eq!(part.outputs, 0..64, "{rows} rows");
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use zither::{AttentionOptions, Dim1, Dim2, Dim4, ErrorKind, Result, Tensor, grad, memory, realize_all};
+use zither::{AttentionOptions, Dim1, Dim2, Dim4, ErrorKind, Result, Tensor, Window, grad, memory, realize_all};
 
 /// Counts the bytes of buffers: they are the blocks on cache lines.
 struct Counting;
@@ -139,6 +139,25 @@ fn the_memory_of_attention_grows_with_its_length_not_with_the_square_of_it() -> 
         assert!(peaks[2] <= peaks[0] * 5, "{peaks:?}");
         // All scores of one head alone would be 16 MiB.
         assert!(peaks[2] < 8 * 2048 * 2048 * 4 / 4, "{peaks:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_convolution_takes_its_output_and_panels() -> Result<()> {
+    let _turn = take_turn();
+    let x = Tensor::<f32, Dim4>::rand([16, 64, 56, 56]).realize()?;
+    let w = Tensor::<f32, Dim4>::rand([64, 64, 3, 3]).realize()?;
+    let g = Tensor::<f32, Dim4>::rand([16, 64, 56, 56]).realize()?;
+    let convolved = || x.conv2d(&w, None, Window { padding: [1; 2], ..Window::default() });
+    let gradient = |of: &Tensor<f32, Dim4>| grad(&(&convolved() * &g).sum_all(), &[of])?[0].realize().map(drop);
+    // The input with its border would be as much again. (Blocks of memory come in sizes at most a quarter apart.)
+    let bytes = 16 * 64 * 56 * 56 * 4;
+    let forward = taken(|| convolved().realize().map(drop))?;
+    // The gradient of the input is as large as it; that of the kernel is small, but packs the output's gradient whole.
+    let (of_input, of_kernel) = (taken(|| gradient(&x))?, taken(|| gradient(&w))?);
+    for (name, taken) in [("forward", forward), ("input", of_input), ("kernel", of_kernel)] {
+        assert!(taken < bytes * 5 / 4 + (2 << 20), "{name}: {taken} bytes, the output has {bytes}");
     }
     Ok(())
 }

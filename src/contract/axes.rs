@@ -66,6 +66,14 @@ impl Group {
         self.axes.last().map_or(0, |&(_, stride)| stride as isize)
     }
 
+    /// How many indices, from one on, follow each other at one stride.
+    pub(super) fn even(&self, index: usize) -> usize {
+        match self.axes.last() {
+            None => 1,
+            Some(&(size, _)) => size - index % size,
+        }
+    }
+
     /// Whether every index stands for the same element.
     pub(super) fn is_still(&self) -> bool {
         self.axes.iter().all(|&(_, stride)| stride == 0)
@@ -73,13 +81,29 @@ impl Group {
 
     /// The runs that make up `range`, in order.
     pub(super) fn runs(&self, range: Range<usize>) -> impl Iterator<Item = Run> + '_ {
-        let (size, stride) = self.axes.last().map_or((1, 0), |&(size, stride)| (size, stride as isize));
-        let mut next = range.start;
+        let ((size, stride), outer) = self.axes.split_last().map_or(((1, 0), &[][..]), |(&last, outer)| (last, outer));
+        // Where the outer axes are, and what that adds; from run to run they are counted on.
+        let (mut next, mut rest) = (range.start, range.start / size.max(1));
+        let (mut within, mut start) = (range.start % size.max(1), 0);
+        let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
+        for (at, &(size, stride)) in at.iter_mut().zip(outer).rev() {
+            (*at, rest) = (rest % size.max(1), rest / size.max(1));
+            start += *at as i64 * stride;
+        }
         std::iter::from_fn(move || {
             (next < range.end).then(|| {
-                let len = (size - next % size).min(range.end - next);
-                let run = Run { offset: self.offset(next), len, stride };
-                next += len;
+                let len = (size - within).min(range.end - next);
+                let run = Run { offset: (start + within as i64 * stride) as isize, len, stride: stride as isize };
+                (next, within) = (next + len, 0);
+                for (at, &(size, stride)) in at.iter_mut().zip(outer).rev() {
+                    *at += 1;
+                    start += stride;
+                    if *at < size {
+                        break;
+                    }
+                    start -= size as i64 * stride;
+                    *at = 0;
+                }
                 run
             })
         })

@@ -187,8 +187,10 @@ impl<K: Kernel> Worker<'_, K> {
             if let Some(source) = source {
                 fill(source, batch, lines, depth, width, elem_panel, elems);
             } else {
-                let base = base.offset(operand.offset + operand.batch.offset(batch));
-                let view = View { base, lines: &operand.lines, depth: &operand.depth };
+                let at = operand.offset + operand.batch.offset(batch);
+                let border = operand.border.as_ref().map(|border| border.seen(batch, at));
+                let base = base.wrapping_offset(at);
+                let view = View { base, lines: &operand.lines, depth: &operand.depth, border };
                 view.pack::<K>(lines, depth, width, elem_panel, elems);
             }
             if !same::<K>() {

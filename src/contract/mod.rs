@@ -16,9 +16,11 @@
 
 mod axes;
 mod blocked;
+mod border;
 mod deliver;
 mod kernel;
 mod pack;
+mod pack_border;
 mod plan;
 mod room;
 mod strip;
@@ -31,6 +33,7 @@ pub(crate) use strip::{Strip, StripRun};
 
 use crate::dtype::DType;
 use axes::Group;
+use border::Border;
 use plan::Path;
 use std::ops::Range;
 
@@ -62,6 +65,19 @@ pub(crate) struct Side {
     pub offset: i64,
     /// Whether a [`Source`] stands for the operand in every run; strides and offset say nothing then.
     pub computed: bool,
+    /// Where there are elements: at indices that keep all of these. Elsewhere there are zeros.
+    pub guards: Vec<Guard>,
+    /// The elements of the buffer; asked for where there are guards.
+    pub len: usize,
+}
+
+/// A condition on the indices of an operand: `low <= Σ step · index < high`.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    /// One for each stride of the operand.
+    pub steps: Vec<i64>,
+    pub low: i64,
+    pub high: i64,
 }
 
 /// A [`Contraction`] made ready: axes merged, a path chosen and blocks fixed, by shape and machine alone.
@@ -94,6 +110,8 @@ struct Operand {
     depth: Group,
     offset: isize,
     computed: bool,
+    /// `None` if there are elements everywhere.
+    border: Option<Border>,
 }
 
 /// The result with its axes merged.
@@ -117,7 +135,7 @@ pub(crate) struct Operands<'a> {
     /// Called for each finished tile of the result, on the thread that made it, while it is hot in cache. The tile is in
     /// the thread's scratch, and nothing else keeps it.
     pub finish: Option<&'a dyn Tile>,
-    /// Where an operand is not strided (padding, borders, elementwise producers): computes blocks of it.
+    /// Where an operand is not strided: computes blocks of it.
     pub left_source: Option<&'a dyn Source>,
     pub right_source: Option<&'a dyn Source>,
 }

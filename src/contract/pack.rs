@@ -6,14 +6,15 @@
 
 use super::Source;
 use super::axes::{Group, Run};
-use super::kernel::{Element, Kernel, Piece};
+use super::border::Seen;
+use super::kernel::{Cut, Element, Kernel, Piece};
 use std::ops::Range;
 
 /// The most lines a panel may have.
 pub(super) const WIDEST: usize = 16;
 
 /// The most depth that is packed at once through windows, and the most pieces of a panel.
-const DEEPEST: usize = 256;
+pub(super) const DEEPEST: usize = 256;
 const MOST_PIECES: usize = 4;
 
 /// One batch index of an operand.
@@ -21,6 +22,8 @@ pub(super) struct View<'a, E> {
     pub(super) base: *const E,
     pub(super) lines: &'a Group,
     pub(super) depth: &'a Group,
+    /// Where there are elements, if not everywhere.
+    pub(super) border: Option<Seen<'a>>,
 }
 
 impl<E: Element> View<'_, E> {
@@ -39,7 +42,9 @@ impl<E: Element> View<'_, E> {
     ) {
         // SAFETY: the caller's promise.
         unsafe {
-            if self.lines.uniform(&lines) == Some(1) {
+            if let Some(border) = &self.border {
+                self.pack_border::<K>(border, lines, depth, width, panel, to);
+            } else if self.lines.uniform(&lines) == Some(1) {
                 match width {
                     4 => self.pack_along::<K, 4>(lines, depth, panel, to),
                     6 => self.pack_along::<K, 6>(lines, depth, panel, to),
@@ -110,33 +115,56 @@ impl<E: Element> View<'_, E> {
         to: *mut E,
     ) {
         let mut places = [0; DEEPEST];
-        let mut done = 0;
-        for run in self.depth.runs(depth.clone()) {
-            for k in 0..run.len {
-                places[done] = run.offset + k as isize * run.stride;
-                done += 1;
-            }
-        }
+        let places = self.places(depth.clone(), &mut places);
         for (i, start) in lines.clone().step_by(K::COLS).enumerate() {
             let lines = start..(start + K::COLS).min(lines.end);
             let to = to.wrapping_add(i * panel);
-            let mut pieces = [Piece { start: self.base, lanes: 0 }; MOST_PIECES];
-            let (mut count, mut lane) = (0, 0);
-            for run in self.lines.runs(lines.clone()) {
-                if count < MOST_PIECES {
-                    let start = self.base.wrapping_offset(run.offset - lane as isize);
-                    pieces[count] = Piece { start, lanes: (((1u32 << run.len) - 1) << lane) as u16 };
-                }
-                count += 1;
-                lane += run.len;
-            }
             // SAFETY: the caller's promise.
             unsafe {
-                if count > MOST_PIECES || !K::pack_pieces(&pieces[..count], &places[..done], to) {
+                if !self.pack_pieces::<K>(lines.clone(), places, None, to) {
                     self.pack_across::<K>(lines, depth.clone(), 0, K::COLS, to);
                 }
             }
         }
+    }
+
+    /// Where depths are, from the element at depth 0.
+    pub(super) fn places<'a>(&self, depth: Range<usize>, to: &'a mut [isize; DEEPEST]) -> &'a [isize] {
+        let mut done = 0;
+        for run in self.depth.runs(depth) {
+            for k in 0..run.len {
+                to[done] = run.offset + k as isize * run.stride;
+                done += 1;
+            }
+        }
+        &to[..done]
+    }
+
+    /// One panel of lines that lie side by side with breaks. False if there is no quick way; nothing has been done then.
+    ///
+    /// # Safety
+    /// As for [`View::pack`], with at most a panel of columns; only what the cut leaves must be there.
+    #[inline]
+    pub(super) unsafe fn pack_pieces<K: Kernel<Elem = E>>(
+        &self,
+        lines: Range<usize>,
+        places: &[isize],
+        cut: Option<&Cut<'_>>,
+        to: *mut E,
+    ) -> bool {
+        let mut pieces = [Piece { start: self.base, lanes: 0 }; MOST_PIECES];
+        let (mut count, mut lane) = (0, 0);
+        for run in self.lines.runs(lines) {
+            if count == MOST_PIECES {
+                return false;
+            }
+            let start = self.base.wrapping_offset(run.offset - lane as isize);
+            pieces[count] = Piece { start, lanes: (((1u32 << run.len) - 1) << lane) as u16 };
+            count += 1;
+            lane += run.len;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { K::pack_pieces(&pieces[..count], places, cut, to) }
     }
 
     /// Any lines: one panel. The next one is `ahead` of it.
@@ -175,7 +203,7 @@ impl<E: Element> View<'_, E> {
 /// # Safety
 /// As for [`View::pack`].
 #[inline]
-unsafe fn pack_run<K: Kernel>(starts: &[*const K::Elem], run: Run, ahead: isize, to: *mut K::Elem) {
+pub(super) unsafe fn pack_run<K: Kernel>(starts: &[*const K::Elem], run: Run, ahead: isize, to: *mut K::Elem) {
     let width = starts.len();
     let mut lines = [std::ptr::null(); WIDEST];
     for (line, start) in lines.iter_mut().zip(starts) {

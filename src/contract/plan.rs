@@ -3,7 +3,9 @@
 #[cfg(target_arch = "x86_64")]
 use super::kernel::{Avx2, Avx512};
 use super::kernel::{Kernel, Plain};
-use super::{Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver, tiny, vector};
+use super::{
+    Border, Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver, tiny, vector,
+};
 use crate::dtype::{DType, bf16, f16};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -222,8 +224,13 @@ pub(super) fn product_on(machine: Machine, c: &Contraction) -> Product {
 
 fn ready<K: Kernel>(c: &Contraction) -> Product {
     assert!(c.dtype != DType::Bool, "there is no product of bools");
-    let left = operand(&c.left, [&c.batch, &c.rows, &c.depth]);
-    let right = operand(&c.right, [&c.batch, &c.cols, &c.depth]);
+    let mut left = operand(&c.left, [&c.batch, &c.rows, &c.depth]);
+    let mut right = operand(&c.right, [&c.batch, &c.cols, &c.depth]);
+    for (operand, side, width) in [(&mut left, &c.left, K::ROWS), (&mut right, &c.right, K::COLS)] {
+        if let Some(border) = &mut operand.border {
+            border.tabulate(width, &side.guards, &c.depth);
+        }
+    }
     let (batch, rows) = c.out.split_at(c.batch.len());
     let (rows, cols) = rows.split_at(c.rows.len());
     let out =
@@ -245,11 +252,11 @@ fn ready<K: Kernel>(c: &Contraction) -> Product {
     if sizes.batch * sizes.rows * sizes.cols == 0 {
         return product;
     }
-    let computed = product.left.computed || product.right.computed;
-    if tiny::serves(sizes) && !computed {
+    let plain = product.left.is_plain() && product.right.is_plain();
+    if tiny::serves(sizes) && plain {
         tiny::prepare::<K>(&mut product, sizes);
     } else if tiny::serves(sizes) {
-        // Computed operands come in blocks. The order of sums is the same.
+        // Operands that are computed or have a border come in blocks. The order of sums is the same.
         prepare::<K>(&mut product, sizes, Depth::new(sizes.depth));
     } else if sizes.rows == 1 || sizes.cols == 1 {
         vector::prepare::<K>(&mut product, sizes);
@@ -285,13 +292,26 @@ pub(super) fn operand(side: &Side, sizes: [&[usize]; 3]) -> Operand {
         depth: Group::new(sizes[2], depth),
         offset: side.offset as isize,
         computed: side.computed,
+        border: Border::new(&side.guards, sizes, side.len).filter(|_| !side.computed),
+    }
+}
+
+impl Operand {
+    /// Whether strides say everything.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.computed && self.border.is_none()
+    }
+
+    /// Whether every batch index has the same elements.
+    fn is_still(&self) -> bool {
+        !self.computed && self.batch.is_still() && self.border.as_ref().is_none_or(Border::is_still)
     }
 }
 
 /// Whether a kernel could read the operand where it is.
 fn is_plain<K: Kernel>(operand: &Operand) -> bool {
     let one_stride = |group: &Group| group.uniform(&(0..group.len())).is_some();
-    super::kernel::same::<K>() && !operand.computed && one_stride(&operand.lines) && one_stride(&operand.depth)
+    super::kernel::same::<K>() && operand.is_plain() && one_stride(&operand.lines) && one_stride(&operand.depth)
 }
 
 /// Whether operands are better read where they are than packed.
@@ -391,7 +411,7 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
 impl Pack {
     fn new(batch: usize, depth: &Depth, operand: &Operand, is_left: bool, width: usize, start: usize) -> Pack {
         let lines = operand.lines.len().next_multiple_of(width);
-        let batch = if operand.batch.is_still() && !operand.computed { 1 } else { batch };
+        let batch = if operand.is_still() { 1 } else { batch };
         // Parts are cut across what lies side by side, so that memory is read in long pieces.
         let (line_step, depth_step) = match operand.lines.inner() == 1 {
             true => (lines, (PACK_PART / lines).next_multiple_of(8).clamp(8, depth.most)),

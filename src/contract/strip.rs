@@ -99,7 +99,7 @@ fn ready<K: Kernel>(c: &Contraction) -> Option<Strip> {
     let (left_row, left_depth) = (stride(&left.lines)?, stride(&left.depth)?);
     let out_row = stride(&Group::new(&c.rows, rows))?;
     let depth = Depth::new(left.depth.len());
-    let serves = same::<K>() && c.batch.is_empty() && !left.computed && !right.computed;
+    let serves = same::<K>() && c.batch.is_empty() && left.is_plain() && right.is_plain();
     if !serves || (cols.len() > 1 && stride(&cols) != Some(1)) || depth.len == 0 {
         return None;
     }
@@ -123,7 +123,7 @@ unsafe fn pack<K: Kernel>(strip: &Strip, right: *const u8, to: *mut u8) {
     let Operand { lines, depth, offset, .. } = &strip.right;
     // SAFETY: the caller's promise.
     unsafe {
-        let view = View { base: right.cast::<K::Elem>().offset(*offset), lines, depth };
+        let view = View { base: right.cast::<K::Elem>().offset(*offset), lines, depth, border: None };
         view.pack::<K>(0..lines.len(), 0..depth.len(), K::COLS, depth.len() * K::COLS, to.cast());
     }
 }

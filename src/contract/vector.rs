@@ -8,6 +8,7 @@
 
 use super::deliver::{deliver, finished_stride};
 use super::kernel::{Kernel, Number, same};
+use super::pack::View;
 use super::plan::{PART, Path, Sizes};
 use super::room::Room;
 use super::{Operand, Operands, Product, Source, TileShape};
@@ -191,7 +192,8 @@ impl Worker<'_> {
     /// As for [`run`].
     unsafe fn sum<K: Kernel, const N: usize>(&self, lines: &Range<usize>, depth: Range<usize>, sums: *mut K::Acc) {
         let (matrix, _, source) = self.operand::<K::Elem>(self.plan.is_left);
-        let side_by_side = N == LANES && source.is_none() && matrix.lines.uniform(lines) == Some(1);
+        let is_there = source.is_none() && matrix.border.is_none();
+        let side_by_side = N == LANES && is_there && matrix.lines.uniform(lines) == Some(1);
         // SAFETY: the caller's promise.
         unsafe {
             (0..lines.len()).for_each(|j| *sums.add(j) = K::Acc::ZERO);
@@ -218,9 +220,10 @@ impl Worker<'_> {
         depths: &Range<usize>,
         to: *mut K::Acc,
     ) -> *const K::Acc {
-        let (operand, data, source) = self.operand::<K::Elem>(is_left);
-        let data = data.wrapping_offset(operand.lines.offset(line));
-        let dense = source.is_none() && operand.depth.uniform(depths) == Some(1);
+        let (operand, base, source) = self.operand::<K::Elem>(is_left);
+        let data = base.wrapping_offset(operand.lines.offset(line));
+        let is_there = source.is_none() && operand.border.is_none();
+        let dense = is_there && operand.depth.uniform(depths) == Some(1);
         let mut from = data.wrapping_offset(operand.depth.offset(depths.start));
         // SAFETY: the caller's promise; the scratch has room for a block.
         unsafe {
@@ -230,6 +233,11 @@ impl Worker<'_> {
                 let mut at = all;
                 if let Some(source) = source {
                     source.fill(self.batch, line..line + 1, depths.clone(), at.cast(), 1, 1);
+                } else if let Some(border) = &operand.border {
+                    let at = operand.offset + operand.batch.offset(self.batch);
+                    let border = Some(border.seen(self.batch, at));
+                    let view = View { base, lines: &operand.lines, depth: &operand.depth, border };
+                    view.pack::<K>(line..line + 1, depths.clone(), 1, depths.len(), all);
                 } else {
                     for run in operand.depth.runs(depths.clone()) {
                         for k in 0..run.len {

@@ -4,13 +4,14 @@ use super::prepared::{Prepare, Value};
 use super::run::{Failure, Failures, Space};
 use super::threads::seated;
 use crate::codegen::{self, Around, Call, Compiled};
-use crate::contract::{self, Operands, Product, Side, Tile, TileShape};
+use crate::contract::{self, Guard, Operands, Product, Side, Tile, TileShape};
+use crate::graph::Node;
 use crate::lower;
 use crate::lower::program::{Access, Load, LoopProgram};
 use crate::memory::ALIGN;
 use crate::ops::vector::Emit;
 use crate::schedule::{Axes, Contraction, Kernel, MapReduce, Stage, Work, collapsed, kept_axes};
-use crate::shape::row_major_strides;
+use crate::shape::{Bound, Bounded, row_major_strides};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -83,7 +84,7 @@ impl Contracted {
     pub(super) fn prepare(prepare: &mut Prepare<'_>, kernel: &Kernel, roles: &Contraction) -> Contracted {
         let (first, rest) = kernel.stages.split_first().expect("a kernel has a stage");
         let work = map_reduce(first);
-        let product = Product::new(&contract_of(work, roles));
+        let product = Product::new(&contract_of(work, roles, &first.reads));
         let left = prepare.read(&first.reads[work.loads[roles.left].read]);
         let right = prepare.read(&first.reads[work.loads[roles.right].read]);
         let shared = Some(product.shared_bytes()).filter(|&bytes| bytes > 0).map(|bytes| prepare.reserve_here(bytes));
@@ -297,12 +298,14 @@ fn map_reduce(stage: &Stage) -> &MapReduce {
 }
 
 /// The contraction as the product's kernels want it.
-fn contract_of(work: &MapReduce, roles: &Contraction) -> contract::Contraction {
+fn contract_of(work: &MapReduce, roles: &Contraction, reads: &[Node]) -> contract::Contraction {
     let sizes = |axes: &Axes| axes.iter().map(|&axis| work.space[axis]).collect::<Vec<usize>>();
     let side = |load: usize, lines: &Axes| {
-        let (offset, strides) = work.loads[load].strided().expect("a contraction reads at strides");
-        let axes = roles.batch.iter().chain(lines).chain(&roles.depth);
-        Side { offset, strides: axes.map(|&axis| strides[axis]).collect(), computed: false }
+        let Bounded { offset, strides, bounds } = work.loads[load].bounded().expect("a contraction reads at strides");
+        let of = |all: &[i64]| roles.batch.iter().chain(lines).chain(&roles.depth).map(|&axis| all[axis]).collect();
+        let guard = |bound: &Bound| Guard { steps: of(&bound.steps), low: bound.low, high: bound.high };
+        let guards = bounds.iter().map(guard).collect();
+        Side { offset, strides: of(&strides), computed: false, guards, len: reads[work.loads[load].read].len() }
     };
     let kept = kept_axes(work);
     let dense = row_major_strides(&kept.iter().map(|&axis| work.space[axis]).collect::<Vec<_>>());
@@ -327,7 +330,7 @@ pub(super) fn contract_of_rows(program: &LoopProgram, roles: &Contraction) -> co
             unreachable!("checked when it joined the rows")
         };
         let strides = strides[lines].iter().chain(&strides[program.outer.len()..]).copied().collect();
-        Side { offset: *offset, strides, computed: false }
+        Side { offset: *offset, strides, computed: false, guards: Vec::new(), len: 0 }
     };
     contract::Contraction {
         dtype: program.stored,

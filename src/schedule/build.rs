@@ -378,7 +378,7 @@ impl<'a> Builder<'a> {
 }
 
 /// A guarded view without its guards, if it is read at strides and stays within `len` elements even so.
-fn everywhere(view: &View, len: usize) -> Option<View> {
+pub(super) fn everywhere(view: &View, len: usize) -> Option<View> {
     let shape = view.shape();
     let (Position::Strided { offset, strides }, guards) = view.access() else { return None };
     if guards.is_empty() || shape.contains(&0) {

@@ -36,10 +36,10 @@ pub(crate) struct Contraction {
 pub(crate) fn contraction(work: &MapReduce) -> Option<Contraction> {
     let Some((ReduceKind::Sum, reduced)) = &work.reduce else { return None };
     let (left, right) = factors(work)?;
-    let ((_, on_left), (_, on_right)) = (work.loads[left].strided()?, work.loads[right].strided()?);
+    let (on_left, on_right) = (work.loads[left].bounded()?, work.loads[right].bounded()?);
     let mut roles = Contraction { left, right, ..Contraction::default() };
     for axis in (0..work.space.len()).filter(|&axis| work.space[axis] != 1) {
-        let role = match (reduced.contains(&axis), on_left[axis] != 0, on_right[axis] != 0) {
+        let role = match (reduced.contains(&axis), on_left.follows(axis), on_right.follows(axis)) {
             (true, _, _) => &mut roles.depth,
             (false, true, false) => &mut roles.rows,
             (false, false, true) => &mut roles.columns,
@@ -62,16 +62,21 @@ pub(crate) fn contraction(work: &MapReduce) -> Option<Contraction> {
     (is_matrix && all >= FEWEST).then_some(roles)
 }
 
-/// Whether two operands of a product, read at these strides over a space, have rows and columns of their own, so that its sum is worth a contraction.
-pub(super) fn is_matrix(space: &[usize], reduced: &[usize], left: &[i64], right: &[i64]) -> bool {
+/// Whether two operands of a product, each of which follows some axes of a space, have rows and columns of their own, so that its sum is
+/// worth a contraction.
+pub(super) fn is_matrix(
+    space: &[usize],
+    reduced: &[usize],
+    left: &dyn Fn(usize) -> bool,
+    right: &dyn Fn(usize) -> bool,
+) -> bool {
     let size = |of: &dyn Fn(usize) -> bool| {
         let axes = (0..space.len()).filter(|&axis| of(axis));
         axes.fold(1, |product: usize, axis| product.saturating_mul(space[axis]))
     };
-    let follows =
-        |one: &[i64], other: &[i64], axis: usize| !reduced.contains(&axis) && one[axis] != 0 && other[axis] == 0;
-    let rows = size(&|axis| follows(left, right, axis));
-    let columns = size(&|axis| follows(right, left, axis));
+    let is_kept = |axis: usize| !reduced.contains(&axis);
+    let rows = size(&|axis| is_kept(axis) && left(axis) && !right(axis));
+    let columns = size(&|axis| is_kept(axis) && right(axis) && !left(axis));
     rows > 1 && columns > 1 && size(&|axis| reduced.contains(&axis)) > 1 && size(&|_| true) >= FEWEST
 }
 
@@ -106,13 +111,14 @@ const FEWEST_ROWS: usize = 8;
 
 impl Contraction {
     /// How many of the axes that are `kept` may make rows of the result that are computed a few at a time, so that softmax and the
-    /// like can run on them before they leave the cache. None if that would be dear.
+    /// like can run on them before they leave the cache. None if that would be dear, or an operand has a border.
     pub(super) fn leads(&self, work: &MapReduce, kept: &[usize]) -> Range<usize> {
         let size = |axes: &Axes| axes.iter().map(|&axis| work.space[axis]).product::<usize>();
         let in_order = self.batch.last() < self.rows.first() && self.rows.last() < self.columns.first();
         let right = size(&self.columns).saturating_mul(size(&self.depth));
         let most = if self.batch.is_empty() { PACKED_OFTEN } else { PACKED_FOR_BATCH };
-        if !in_order || right > most || size(&self.rows) < FEWEST_ROWS {
+        let has_border = [self.left, self.right].iter().any(|&load| work.loads[load].strided().is_none());
+        if !in_order || has_border || right > most || size(&self.rows) < FEWEST_ROWS {
             return 0..0;
         }
         let place = |axis: Option<&usize>| kept.iter().position(|kept| Some(kept) == axis).unwrap_or(kept.len());

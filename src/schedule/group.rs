@@ -1,8 +1,10 @@
 //! Which nodes are written to memory; all others live inside the expressions of their consumers.
 //!
 //! Users are looked at before what they use. A node that is not written is computed wherever it is used: nearly always in one
-//! expression, at one place. Only what is cheap, or made of indices alone, is computed at several.
+//! expression, at one place. Only what is cheap, or made of indices alone, is computed at several. A copy with a border is not
+//! written where contractions put the border in themselves ([`border`]).
 
+use super::border::{self, Product};
 use super::contraction::is_matrix;
 use super::frame::{self, Frame, Frames};
 use super::snapshot::Snapshot;
@@ -60,8 +62,17 @@ pub(super) fn group(snapshot: &Snapshot, wanted: &[Node]) -> Groups {
     let forced = forced(snapshot, wanted);
     let facts = facts(snapshot, &forced);
     let groups = Groups { stored: QuickSet::default(), frames: Frames::default(), spaces: IdMap::default() };
-    let mut deciding =
-        Deciding { snapshot, forced, facts, groups, places: IdMap::default(), sinks: QuickMap::default() };
+    let mut deciding = Deciding {
+        snapshot,
+        forced,
+        facts,
+        groups,
+        places: IdMap::default(),
+        sinks: QuickMap::default(),
+        products: border::products(snapshot),
+        decided: QuickSet::default(),
+        bordered: QuickSet::default(),
+    };
     let work: Vec<&Node> = work(snapshot).collect();
     for node in work.into_iter().rev() {
         deciding.decide(node);
@@ -133,7 +144,8 @@ fn constant_factor<'a>(snapshot: &'a Snapshot, node: &'a Node) -> Option<&'a Nod
         (Position::Strided { strides, .. }, guards) if guards.is_empty() => Some(strides),
         _ => None,
     };
-    is_matrix(input.shape(), axes, &strides(a)?, &strides(b)?).then(|| of_a.or(of_b))?
+    let (on_a, on_b) = (strides(a)?, strides(b)?);
+    is_matrix(input.shape(), axes, &|axis| on_a[axis] != 0, &|axis| on_b[axis] != 0).then(|| of_a.or(of_b))?
 }
 
 fn facts(snapshot: &Snapshot, forced: &QuickSet<usize>) -> IdMap<Facts> {
@@ -221,16 +233,27 @@ struct Deciding<'a> {
     places: IdMap<SmallVec<[(Sink, Frame); 2]>>,
     /// How many nodes each expression has, and whether it is reduced.
     sinks: QuickMap<Sink, (usize, bool)>,
+    /// The reductions that may read through a border.
+    products: IdMap<Product<'a>>,
+    /// The nodes that have been looked at, and those of them whose border is read through.
+    decided: QuickSet<usize>,
+    bordered: QuickSet<usize>,
 }
 
-impl Deciding<'_> {
-    fn decide(&mut self, node: &Node) {
+impl<'a> Deciding<'a> {
+    fn decide(&mut self, node: &'a Node) {
         let id = node.id();
         let places = self.places.remove(&id).unwrap_or_default();
+        self.decided.insert(id);
         if self.snapshot.is_constant(node) && !self.forced.contains(&id) {
             return;
         }
-        if self.is_merged(node, &places) {
+        let sources = self.behind_border(node, &places);
+        if let Some(sources) = &sources {
+            self.bordered.insert(id);
+            self.forced.extend(sources.iter().map(|source| source.id()));
+        }
+        if sources.is_some() || self.is_merged(node, &places) {
             for &(sink, frame) in &places {
                 self.sinks.entry(sink).or_default().0 += 1;
                 self.use_inputs(node, sink, frame);
@@ -247,6 +270,30 @@ impl Deciding<'_> {
             let inputs = self.snapshot.inputs(node);
             inputs.iter().enumerate().for_each(|(part, input)| self.use_input(input, (id, part), Frame::SPACE));
         }
+    }
+
+    /// If a node is a copy with a border that is not written, since all that use it are contractions which read through the border: what
+    /// they read, and must therefore be in memory.
+    fn behind_border(&self, node: &'a Node, places: &[(Sink, Frame)]) -> Option<SmallVec<[&'a Node; 4]>> {
+        let (snapshot, frames) = (self.snapshot, &self.groups.frames);
+        if self.products.is_empty() || places.is_empty() || self.forced.contains(&node.id()) {
+            return None;
+        }
+        let (base, _) = border::bordered(node, snapshot)?;
+        let mut sources = SmallVec::from_elem(base, 1);
+        for &((sink, _), frame) in places {
+            let other = self.products.get(&sink)?.reads_through(node, frame, frames, snapshot)?;
+            let id = other.id();
+            if !self.decided.contains(&id) {
+                sources.push(other);
+            } else if !self.groups.stored.contains(&id) && !self.bordered.contains(&id) {
+                return None;
+            }
+            if !self.is_possible(node, frame) {
+                return None;
+            }
+        }
+        Some(sources)
     }
 
     /// The frame of a stored node in the space of its expression: another space than its shape where that saves writing down

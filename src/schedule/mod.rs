@@ -4,6 +4,7 @@
 //! A stage is one expression, optionally reduced: an elementwise node merges into its consumer, also through views, unless
 //! that would compute it twice ([`group`]). Stages that share rows, or what they read, become one kernel ([`rows`]).
 
+mod border;
 mod build;
 mod contraction;
 mod expression;

@@ -2,10 +2,10 @@
 
 use super::contraction::Contraction;
 use super::expression::Expression;
-use crate::dtype::DType;
+use crate::dtype::{DType, Literal};
 use crate::graph::{LineWork, Lookup, Node, ReduceKind};
 use crate::ops::vector::QuickSet;
-use crate::shape::{Position, Shape, View};
+use crate::shape::{Bounded, Position, Shape, View};
 use smallvec::SmallVec;
 
 /// Kernels in running order.
@@ -130,6 +130,11 @@ impl Operand {
             (Position::Strided { offset, strides }, guards) if guards.is_empty() => Some((offset, strides)),
             _ => None,
         }
+    }
+
+    /// Where the elements are, if they are read at strides, within bounds outside of which there are zeros.
+    pub(crate) fn bounded(&self) -> Option<Bounded> {
+        self.view.bounded(Literal::zero(self.dtype))
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) use axis::{normalize_axes, normalize_axis};
 pub(crate) use broadcast::broadcast_shapes;
 pub(crate) use layout::reshape_strides;
 pub(crate) use size::{element_count, len_of, row_major_strides};
-pub(crate) use view::Position;
+pub(crate) use view::{Bound, Bounded, Position};
 
 use smallvec::SmallVec;
 

@@ -2,7 +2,7 @@
 //! registers, and every product is one fused multiply-add.
 
 use super::element::{Element, Number};
-use super::{Kernel, Piece, Tile, avx2_pack, avx2_pieces, avx2_vector, plain};
+use super::{Cut, Kernel, Piece, Tile, avx2_pack, avx2_pieces, avx2_vector, plain};
 use crate::dtype::{bf16, f16};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -294,9 +294,14 @@ macro_rules! kernels {
             }
 
             #[inline]
-            unsafe fn pack_pieces(pieces: &[Piece<$elem>], depths: &[isize], to: *mut $elem) -> bool {
+            unsafe fn pack_pieces(
+                pieces: &[Piece<$elem>],
+                depths: &[isize],
+                cut: Option<&Cut<'_>>,
+                to: *mut $elem,
+            ) -> bool {
                 // SAFETY: the caller's promise.
-                unsafe { $pack_pieces(pieces, depths, to) }
+                unsafe { $pack_pieces(pieces, depths, cut, to) }
             }
 
             #[inline]

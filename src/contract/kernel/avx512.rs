@@ -5,7 +5,7 @@
 
 use super::avx2::Avx2;
 use super::element::{Element, Number};
-use super::{Kernel, Piece, Tile, plain};
+use super::{Cut, Kernel, Piece, Tile, plain};
 use crate::dtype::{bf16, f16};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -188,17 +188,17 @@ unsafe fn along<E, const W: usize>(from: *const E, stride: isize, count: usize, 
 
 /// # Safety
 /// As for [`Kernel::pack_pieces`].
-unsafe fn pack_pieces<E>(pieces: &[Piece<E>], depths: &[isize], to: *mut E) -> bool {
+unsafe fn pack_pieces<E>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) -> bool {
     if !matches!(size_of::<E>(), 4 | 8) {
         return false;
     }
     // SAFETY: the caller's promise; elements of 4 and 8 bytes fill a vector with the lanes of a panel.
     unsafe {
         match pieces {
-            [_] => pieces_of::<E, 1>(pieces, depths, to),
-            [_, _] => pieces_of::<E, 2>(pieces, depths, to),
-            [_, _, _] => pieces_of::<E, 3>(pieces, depths, to),
-            [_, _, _, _] => pieces_of::<E, 4>(pieces, depths, to),
+            [_] => pieces_of::<E, 1>(pieces, depths, cut, to),
+            [_, _] => pieces_of::<E, 2>(pieces, depths, cut, to),
+            [_, _, _] => pieces_of::<E, 3>(pieces, depths, cut, to),
+            [_, _, _, _] => pieces_of::<E, 4>(pieces, depths, cut, to),
             _ => return false,
         }
     }
@@ -210,21 +210,53 @@ unsafe fn pack_pieces<E>(pieces: &[Piece<E>], depths: &[isize], to: *mut E) -> b
 /// # Safety
 /// As for [`Kernel::pack_pieces`].
 #[target_feature(enable = "avx512f")]
-unsafe fn pieces_of<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], to: *mut E) {
+unsafe fn pieces_of<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) {
     let mut to = to.cast::<__m512i>();
-    // SAFETY: the caller's promise.
-    unsafe {
-        for &depth in depths {
-            let mut lanes = _mm512_setzero_si512();
-            for piece in &pieces[..P] {
-                let from = piece.start.wrapping_offset(depth);
-                lanes = match size_of::<E>() {
-                    4 => _mm512_mask_loadu_epi32(lanes, piece.lanes, from.cast()),
-                    _ => _mm512_mask_loadu_epi64(lanes, piece.lanes as __mmask8, from.cast()),
+    macro_rules! pack {
+        ($lanes:expr, $depth:expr, $to:expr) => {{
+            let mut vector = _mm512_setzero_si512();
+            for (piece, &lanes) in pieces[..P].iter().zip(&$lanes) {
+                let from = piece.start.wrapping_offset($depth);
+                vector = match size_of::<E>() {
+                    4 => _mm512_mask_loadu_epi32(vector, lanes, from.cast()),
+                    _ => _mm512_mask_loadu_epi64(vector, lanes as __mmask8, from.cast()),
                 };
             }
-            _mm512_storeu_si512(to, lanes);
-            to = to.add(1);
+            _mm512_storeu_si512($to, vector);
+        }};
+    }
+    let all: [u16; P] = std::array::from_fn(|piece| pieces[piece].lanes);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some(cut) = cut else {
+            for &depth in depths {
+                pack!(all, depth, to);
+                to = to.add(1);
+            }
+            return;
+        };
+        if let Some(masks) = cut.once(depths.len()) {
+            let whole = all.iter().fold(0, |whole, lanes| whole | lanes);
+            for (&depth, &open) in depths.iter().zip(masks) {
+                match open == whole {
+                    true => pack!(all, depth, to),
+                    false => pack!(all.map(|lanes| lanes & open), depth, to),
+                }
+                to = to.add(1);
+            }
+            return;
+        }
+        let period = cut.masks.len();
+        for depths in depths.chunks(Cut::ROUNDS * period) {
+            for (k, open) in cut.masks().enumerate().take(depths.len()) {
+                let lanes = all.map(|lanes| lanes & open);
+                let mut k = k;
+                while k < depths.len() {
+                    pack!(lanes, depths[k], to.add(k));
+                    k += period;
+                }
+            }
+            to = to.add(depths.len());
         }
     }
 }
@@ -258,9 +290,14 @@ macro_rules! kernels {
             }
 
             #[inline]
-            unsafe fn pack_pieces(pieces: &[Piece<$elem>], depths: &[isize], to: *mut $elem) -> bool {
+            unsafe fn pack_pieces(
+                pieces: &[Piece<$elem>],
+                depths: &[isize],
+                cut: Option<&Cut<'_>>,
+                to: *mut $elem,
+            ) -> bool {
                 // SAFETY: the caller's promise.
-                unsafe { pack_pieces(pieces, depths, to) }
+                unsafe { pack_pieces(pieces, depths, cut, to) }
             }
 
             #[inline]

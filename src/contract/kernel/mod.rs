@@ -74,6 +74,30 @@ pub(super) struct Piece<E> {
     pub(super) lanes: u16,
 }
 
+/// Which lanes of a panel have elements: those that are set in the masks, which come again and again, one at each depth.
+#[derive(Clone, Copy)]
+pub(super) struct Cut<'a> {
+    pub(super) masks: &'a [u16],
+    /// Which of them is the one of the first depth.
+    pub(super) first: usize,
+}
+
+impl<'a> Cut<'a> {
+    /// The masks of so many depths, if they come once.
+    pub(super) fn once(self, depths: usize) -> Option<&'a [u16]> {
+        (self.first == 0).then(|| self.masks.get(..depths)).flatten()
+    }
+
+    /// How many rounds of the masks are made at once: a mask is made ready for all of them.
+    pub(super) const ROUNDS: usize = 4;
+
+    /// The masks in order, from that of the first depth on.
+    pub(super) fn masks(self) -> impl Iterator<Item = u16> + 'a {
+        let (later, now) = self.masks.split_at(self.first);
+        now.iter().chain(later).copied()
+    }
+}
+
 /// The innermost loops for elements of one type on one kind of machine.
 pub(super) trait Kernel: 'static {
     /// What tensors hold.
@@ -134,11 +158,16 @@ pub(super) trait Kernel: 'static {
     unsafe fn along<const W: usize>(from: *const Self::Elem, stride: isize, count: usize, to: *mut Self::Elem);
 
     /// Packs a panel of `COLS` lines that consist of pieces: at each depth, the lanes of a piece are copied from `depth` behind
-    /// its start. Lanes of no piece become zero. False if there is no quick way; nothing has been done then.
+    /// its start, if the `cut` has them. Lanes that are not copied become zero. False if there is no quick way; nothing has been done then.
     ///
     /// # Safety
-    /// The machine is of the kind; the lanes of each piece may be read at all depths, and the panel written.
-    unsafe fn pack_pieces(pieces: &[Piece<Self::Elem>], depths: &[isize], to: *mut Self::Elem) -> bool;
+    /// The machine is of the kind; the lanes of each piece that are copied may be read, and the panel written.
+    unsafe fn pack_pieces(
+        pieces: &[Piece<Self::Elem>],
+        depths: &[isize],
+        cut: Option<&Cut<'_>>,
+        to: *mut Self::Elem,
+    ) -> bool;
 
     /// Copies `len` elements of each of 16 lanes from `from[e * 16 + lane]` to `lanes[lane][e]`, for the lanes there are.
     ///

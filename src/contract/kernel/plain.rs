@@ -1,7 +1,7 @@
 //! The kernel in plain Rust: any element on any machine.
 
 use super::element::{Element, Number};
-use super::{Kernel, Piece, Tile};
+use super::{Cut, Kernel, Piece, Tile};
 use std::marker::PhantomData;
 
 /// Elements of type `E` on any machine.
@@ -28,7 +28,7 @@ impl<E: Element> Kernel for Plain<E> {
         unsafe { abreast(a, left, b, right, to) }
     }
 
-    unsafe fn pack_pieces(_pieces: &[Piece<E>], _depths: &[isize], _to: *mut E) -> bool {
+    unsafe fn pack_pieces(_: &[Piece<E>], _: &[isize], _: Option<&Cut<'_>>, _: *mut E) -> bool {
         false
     }
 

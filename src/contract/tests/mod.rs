@@ -1,5 +1,6 @@
 //! Products against naive ones.
 
+mod borders;
 mod cases;
 mod naive;
 mod orders;

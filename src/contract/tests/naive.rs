@@ -69,7 +69,7 @@ fn side(groups: [&[usize]; 3], layout: Layout) -> (Side, usize) {
         Layout::Dense | Layout::Loose => (0..sizes.len()).collect(),
     };
     let (strides, offset, len) = strides(&sizes, &order, layout);
-    (Side { strides, offset, computed: false }, len)
+    (Side { strides, offset, computed: false, guards: Vec::new(), len }, len)
 }
 
 /// A contraction with the lengths of its buffers.
@@ -153,6 +153,16 @@ fn parts<'a>(strides: &'a [i64], batch: &[usize], lines: &[usize]) -> (&'a [i64]
     (batch, lines, depth)
 }
 
+/// Whether an operand has an element at flat indices of batch, lines and depth.
+fn is_inside(side: &Side, sizes: [&[usize]; 3], indices: [usize; 3]) -> bool {
+    side.guards.iter().all(|guard| {
+        let (b, l, d) = parts(&guard.steps, sizes[0], sizes[1]);
+        let values = sizes.iter().zip([b, l, d]).zip(indices);
+        let value: i64 = values.map(|((sizes, steps), index)| place(sizes, steps, index)).sum();
+        guard.low <= value && value < guard.high
+    })
+}
+
 /// Reads an operand for the kernels, one element at a time.
 struct Filler<'a> {
     c: &'a Contraction,
@@ -183,6 +193,10 @@ impl Source for Filler<'_> {
                 // SAFETY: the caller's promise, and the case's buffers cover its strides.
                 unsafe {
                     let to = to.add((i * line_stride + j * depth_stride) * size);
+                    if !is_inside(side, [&self.c.batch, sizes, &self.c.depth], [batch, line, k]) {
+                        std::ptr::write_bytes(to, 0, size);
+                        continue;
+                    }
                     std::ptr::copy_nonoverlapping(self.data.offset(at as isize * size as isize), to, size);
                 }
             }
@@ -303,8 +317,12 @@ pub(super) fn naive<T: TensorDType>(case: &Case, left: &[T], right: &[T]) -> Vec
         let m = c.right.offset + place(&c.batch, rb, b) + place(&c.cols, rc, n);
         let (mut sum, mut size) = (0.0, 0.0);
         for k in 0..depth {
-            let x = left[(l + place(&c.depth, ld, k)) as usize].to_f64();
-            let y = right[(m + place(&c.depth, rd, k)) as usize].to_f64();
+            let element = |side: &Side, lines: &[usize], of: &[T], [line, at]: [i64; 2]| {
+                let is_inside = is_inside(side, [&c.batch, lines, &c.depth], [b, line as usize, k]);
+                if is_inside { of[at as usize].to_f64() } else { 0.0 }
+            };
+            let x = element(&c.left, &c.rows, left, [r as i64, l + place(&c.depth, ld, k)]);
+            let y = element(&c.right, &c.cols, right, [n as i64, m + place(&c.depth, rd, k)]);
             sum += x * y;
             size += (x * y).abs();
         }

@@ -136,7 +136,7 @@ fn weight_gradient(g: &Node, padded: &Node, weight: &Node, sliding: &Sliding, gr
     Ok((&left * &right).reduce("conv", ReduceKind::Sum, &summed, false)?.reshaped(weight.shape()))
 }
 
-/// The input with its border in memory: windows are read at strides then, many times over.
+/// The input with its border, as a copy: windows are read at strides then, many times over. Contractions do without the copy.
 #[track_caller]
 fn padded(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Result<Node> {
     check_sliding(op, x, kernel, sliding)?;
@@ -145,7 +145,7 @@ fn padded(op: &str, x: &Node, kernel: &[usize], sliding: &Sliding) -> Result<Nod
     with_border(x, &padding)
 }
 
-/// A border of zeros, written to memory.
+/// A border of zeros, as a copy; the schedule knows who can do without it.
 #[track_caller]
 fn with_border(x: &Node, padding: &[(usize, usize)]) -> Result<Node> {
     if padding.iter().all(|&amounts| amounts == (0, 0)) {

@@ -1,5 +1,6 @@
 //! What shares a kernel, and that it was decided when the op was called.
 
+mod borders;
 mod contractions;
 mod counts;
 

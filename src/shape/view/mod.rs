@@ -4,6 +4,7 @@
 //! A view of a view is one view again. Where that would grow too large a movement gives `None`, and the caller copies.
 
 mod access;
+mod bounds;
 mod map;
 mod movement;
 mod reshape;
@@ -18,6 +19,7 @@ mod model;
 pub(crate) use model::Random;
 
 pub(crate) use access::Position;
+pub(crate) use bounds::{Bound, Bounded};
 
 use super::layout::is_row_major;
 use super::{Expr, Layout, Shape, Strides, row_major_strides};

@@ -69,126 +69,76 @@ unsafe fn pack_whole<E>(piece: &Piece<E>, depths: &[isize], to: *mut E) {
     }
 }
 
-/// # Safety
-/// As for [`super::Kernel::pack_pieces`], with `P` pieces.
-#[target_feature(enable = "avx2")]
-unsafe fn pack_some_4<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) {
-    let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    let mask = |lanes: u16| _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(i32::from(lanes)), bits), bits);
-    let mut masks = [(bits, bits); P];
-    for (masks, piece) in masks.iter_mut().zip(pieces) {
-        *masks = (mask(piece.lanes & 0xff), mask(piece.lanes >> 8));
-    }
-    let mut to = to.cast::<__m256i>();
-    macro_rules! pack {
-        ($masks:expr, $depth:expr, $to:expr) => {{
-            let (mut low, mut high) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-            for (piece, &(first, second)) in pieces[..P].iter().zip(&$masks) {
-                let from = piece.start.wrapping_offset($depth).cast::<i32>();
-                low = _mm256_or_si256(low, _mm256_maskload_epi32(from, first));
-                high = _mm256_or_si256(high, _mm256_maskload_epi32(from.wrapping_add(8), second));
-            }
-            _mm256_storeu_si256($to, low);
-            _mm256_storeu_si256($to.add(1), high);
-        }};
-    }
-    // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
-    unsafe {
-        let Some(cut) = cut else {
-            for &depth in depths {
-                pack!(masks, depth, to);
-                to = to.add(2);
-            }
-            return;
-        };
-        let cut_by = |open: u16| {
-            let (first, second) = (mask(open & 0xff), mask(open >> 8));
-            masks.map(|(low, high)| (_mm256_and_si256(low, first), _mm256_and_si256(high, second)))
-        };
-        if let Some(open) = cut.once(depths.len()) {
-            let whole = pieces.iter().fold(0, |whole, piece| whole | piece.lanes);
-            for (&depth, &open) in depths.iter().zip(open) {
-                match open == whole {
-                    true => pack!(masks, depth, to),
-                    false => pack!(cut_by(open), depth, to),
-                }
-                to = to.add(2);
-            }
-            return;
+/// Puts the lanes that masks leave of all pieces at one depth side by side.
+macro_rules! pack_pieces_at {
+    ($pieces:expr, $count:expr, $masks:expr, $depth:expr, $to:expr, $lane:ty, $half:expr, $load:ident) => {{
+        let (mut low, mut high) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+        for (piece, &(first, second)) in $pieces[..$count].iter().zip(&$masks) {
+            let from = piece.start.wrapping_offset($depth).cast::<$lane>();
+            low = _mm256_or_si256(low, $load(from, first));
+            high = _mm256_or_si256(high, $load(from.wrapping_add($half), second));
         }
-        let period = cut.masks.len();
-        for depths in depths.chunks(Cut::ROUNDS * period) {
-            for (k, open) in cut.masks().enumerate().take(depths.len()) {
-                let masks = cut_by(open);
-                let mut k = k;
-                while k < depths.len() {
-                    pack!(masks, depths[k], to.add(2 * k));
-                    k += period;
-                }
-            }
-            to = to.add(2 * depths.len());
-        }
-    }
+        _mm256_storeu_si256($to, low);
+        _mm256_storeu_si256($to.add(1), high);
+    }};
 }
 
-/// # Safety
-/// As for [`super::Kernel::pack_pieces`], with `P` pieces.
-#[target_feature(enable = "avx2")]
-unsafe fn pack_some_8<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) {
-    let bits = _mm256_setr_epi64x(1, 2, 4, 8);
-    let mask = |lanes: u16| _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(i64::from(lanes)), bits), bits);
-    let mut masks = [(bits, bits); P];
-    for (masks, piece) in masks.iter_mut().zip(pieces) {
-        *masks = (mask(piece.lanes & 0xf), mask(piece.lanes >> 4));
-    }
-    let mut to = to.cast::<__m256i>();
-    macro_rules! pack {
-        ($masks:expr, $depth:expr, $to:expr) => {{
-            let (mut low, mut high) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-            for (piece, &(first, second)) in pieces[..P].iter().zip(&$masks) {
-                let from = piece.start.wrapping_offset($depth).cast::<i64>();
-                low = _mm256_or_si256(low, _mm256_maskload_epi64(from, first));
-                high = _mm256_or_si256(high, _mm256_maskload_epi64(from.wrapping_add(4), second));
+/// Pieces of lanes of one width: a half of a panel fills a register.
+macro_rules! pack_some {
+    ($name:ident $lane:ty, $bits:expr, $splat:ident $equal:ident $load:ident) => {
+        /// # Safety
+        /// As for [`super::Kernel::pack_pieces`], with `P` pieces.
+        #[target_feature(enable = "avx2")]
+        unsafe fn $name<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) {
+            const HALF: usize = 32 / size_of::<$lane>();
+            const LOW: u16 = (1 << HALF) - 1;
+            let bits = $bits;
+            let mask = |lanes: u16| $equal(_mm256_and_si256($splat(<$lane>::from(lanes)), bits), bits);
+            let mut masks = [(bits, bits); P];
+            for (masks, piece) in masks.iter_mut().zip(pieces) {
+                *masks = (mask(piece.lanes & LOW), mask(piece.lanes >> HALF));
             }
-            _mm256_storeu_si256($to, low);
-            _mm256_storeu_si256($to.add(1), high);
-        }};
-    }
-    // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
-    unsafe {
-        let Some(cut) = cut else {
-            for &depth in depths {
-                pack!(masks, depth, to);
-                to = to.add(2);
-            }
-            return;
-        };
-        let cut_by = |open: u16| {
-            let (first, second) = (mask(open & 0xf), mask(open >> 4));
-            masks.map(|(low, high)| (_mm256_and_si256(low, first), _mm256_and_si256(high, second)))
-        };
-        if let Some(open) = cut.once(depths.len()) {
-            let whole = pieces.iter().fold(0, |whole, piece| whole | piece.lanes);
-            for (&depth, &open) in depths.iter().zip(open) {
-                match open == whole {
-                    true => pack!(masks, depth, to),
-                    false => pack!(cut_by(open), depth, to),
+            let mut to = to.cast::<__m256i>();
+            // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
+            unsafe {
+                let Some(cut) = cut else {
+                    for &depth in depths {
+                        pack_pieces_at!(pieces, P, masks, depth, to, $lane, HALF, $load);
+                        to = to.add(2);
+                    }
+                    return;
+                };
+                let cut_by = |open: u16| {
+                    let (first, second) = (mask(open & LOW), mask(open >> HALF));
+                    masks.map(|(low, high)| (_mm256_and_si256(low, first), _mm256_and_si256(high, second)))
+                };
+                if let Some(open) = cut.once(depths.len()) {
+                    let whole = pieces.iter().fold(0, |whole, piece| whole | piece.lanes);
+                    for (&depth, &open) in depths.iter().zip(open) {
+                        match open == whole {
+                            true => pack_pieces_at!(pieces, P, masks, depth, to, $lane, HALF, $load),
+                            false => pack_pieces_at!(pieces, P, cut_by(open), depth, to, $lane, HALF, $load),
+                        }
+                        to = to.add(2);
+                    }
+                    return;
                 }
-                to = to.add(2);
-            }
-            return;
-        }
-        let period = cut.masks.len();
-        for depths in depths.chunks(Cut::ROUNDS * period) {
-            for (k, open) in cut.masks().enumerate().take(depths.len()) {
-                let masks = cut_by(open);
-                let mut k = k;
-                while k < depths.len() {
-                    pack!(masks, depths[k], to.add(2 * k));
-                    k += period;
+                let period = cut.masks.len();
+                for depths in depths.chunks(Cut::ROUNDS * period) {
+                    for (k, open) in cut.masks().enumerate().take(depths.len()) {
+                        let masks = cut_by(open);
+                        let mut k = k;
+                        while k < depths.len() {
+                            pack_pieces_at!(pieces, P, masks, depths[k], to.add(2 * k), $lane, HALF, $load);
+                            k += period;
+                        }
+                    }
+                    to = to.add(2 * depths.len());
                 }
             }
-            to = to.add(2 * depths.len());
         }
-    }
+    };
 }
+
+pack_some!(pack_some_4 i32, _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128), _mm256_set1_epi32 _mm256_cmpeq_epi32 _mm256_maskload_epi32);
+pack_some!(pack_some_8 i64, _mm256_setr_epi64x(1, 2, 4, 8), _mm256_set1_epi64x _mm256_cmpeq_epi64 _mm256_maskload_epi64);

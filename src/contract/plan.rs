@@ -354,7 +354,9 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
     if work <= 2 * PART {
         grid.batch_step = (PART / work.max(1)).clamp(1, batch);
     } else if batch < 16 || work > 32 * PART {
-        grid.cut(rows, cols, work, TILE_COL_BYTES / acc);
+        // Columns whose depth lies side by side are dear to pack together: each part packs its own, for more rows.
+        let few_rows = if right.lines.inner() == 1 { FEW } else { SOME };
+        grid.cut(sizes, few_rows, TILE_COL_BYTES / acc);
     }
     let (row_panels, col_panels) = (rows.div_ceil(K::ROWS), cols.div_ceil(K::COLS));
     let (row_parts, col_parts) = (grid.row_parts.clamp(1, row_panels), grid.col_parts.clamp(1, col_panels));
@@ -363,7 +365,7 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
 
     let reads = Direct::<K>::new(sizes);
     let left_plain = is_plain::<K>(left) && reads.left(left);
-    let left_read = match (left_plain, col_parts > 1 && most_cols < LOCAL_COLS) {
+    let left_read = match (left_plain, col_parts > 1 && (most_cols < LOCAL_COLS || rows > FEW)) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
         (false, false) => Read::Local,
@@ -430,9 +432,10 @@ struct Grid {
 }
 
 impl Grid {
-    fn cut(&mut self, rows: usize, cols: usize, work: usize, tile_cols: usize) {
-        let parts = work.div_ceil(2 * PART);
-        if rows <= FEW {
+    fn cut(&mut self, sizes: Sizes, few_rows: usize, tile_cols: usize) {
+        let Sizes { rows, cols, .. } = sizes;
+        let parts = sizes.work().div_ceil(2 * PART);
+        if rows <= few_rows {
             self.col_parts = parts.min(16).max(cols.div_ceil(LOCAL_COLS)).next_multiple_of(2);
         } else if cols <= FEW {
             self.row_parts = parts.min(16).max(rows.div_ceil(TILE_ROWS)).next_multiple_of(2);

@@ -116,6 +116,26 @@ fn results_take_the_places_that_they_may() -> Result<()> {
 }
 
 #[test]
+fn a_step_against_a_product_of_any_kind_is_done_in_place() -> Result<()> {
+    let _turn = take_turn();
+    let step = compile(|[w, a, b]: [DynTensor; 3]| [w - a.matmul(&b) * 0.1, a.exp(), b.exp()]);
+    // Batch, rows, columns and depth: tiny ones by the dozen, vectors, whole tiles and what is left over.
+    for [batch, m, n, k] in [[1000, 3, 3, 3], [1, 300, 1, 200], [1, 1, 300, 200], [7, 33, 65, 17], [1, 513, 257, 129]] {
+        let inputs = || [data(&[batch, m, n], 1), data(&[batch, m, k], 2), data(&[batch, k, n], 3)];
+        let bytes = step.explain(&inputs())?.in_place_bytes;
+        assert!(bytes >= 4 * batch * (m * n + m * k + k * n), "{bytes} bytes");
+        let expected = step.call(&inputs())?.each_ref().map(bits);
+        for threads in [1, 2, 3] {
+            set_threads(threads);
+            let found = step.call_owned(inputs())?.each_ref().map(bits);
+            assert!(found == expected, "{batch} × {m} × {n} × {k}");
+        }
+        set_threads(0);
+    }
+    Ok(())
+}
+
+#[test]
 fn a_state_stays_where_it_is() -> Result<()> {
     let _turn = take_turn();
     let step = compile(|[x, speed]: [DynTensor; 2]| {

@@ -13,6 +13,7 @@ mod gather;
 mod layout;
 mod number;
 mod prepared;
+mod producer;
 mod program;
 mod row_tiles;
 mod rows;

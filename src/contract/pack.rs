@@ -109,19 +109,19 @@ impl<E: Element> View<'_, E> {
     /// # Safety
     /// As for [`View::pack`].
     unsafe fn repeat(&self, lines: Range<usize>, depth: Range<usize>, width: usize, panel: usize, to: *mut E) {
+        let len = depth.len() * width;
         let mut done = 0;
-        for run in self.depth.runs(depth) {
-            for k in 0..run.len {
-                // SAFETY: the caller's promise.
-                unsafe {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for run in self.depth.runs(depth) {
+                for k in 0..run.len {
                     let element = *self.base.offset(run.offset + k as isize * run.stride);
-                    for first in 0..lines.len().div_ceil(width) {
-                        let to = to.add(first * panel + (done + k) * width);
-                        (0..width).for_each(|i| *to.add(i) = element);
-                    }
+                    (0..width).for_each(|i| *to.add((done + k) * width + i) = element);
                 }
+                done += run.len;
             }
-            done += run.len;
+            // All panels are the same.
+            (1..lines.len().div_ceil(width)).for_each(|i| to.copy_to_nonoverlapping(to.add(i * panel), len));
         }
     }
 

@@ -22,9 +22,9 @@ impl Reader {
         Reader { operand, pack: pack_of(size) }
     }
 
-    /// Whether lines lie side by side.
+    /// Whether lines lie side by side, at places that are not the same for every depth.
     pub(crate) fn is_along(&self) -> bool {
-        self.operand.lines.inner() == 1
+        self.operand.lines.inner() == 1 && !self.operand.depth.is_still()
     }
 
     /// Reads a block of the buffer at `base` into panels.

@@ -15,8 +15,8 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// The elements that are computed at a time, and the most lines of them: what is packed for that stays near.
-const PIECE: usize = 1 << 14;
-const MOST_LINES: usize = 1 << 10;
+const PIECE: usize = 1 << 12;
+const MOST_LINES: usize = 1 << 9;
 
 /// The lines of the widest panel.
 const WIDEST: usize = 16;

@@ -2,6 +2,7 @@
 //!
 //! A contraction reads its operands in blocks, which it packs. Where an operand is a map that nothing else reads, and of which no element
 //! is packed twice, a block of it is computed there: from blocks of what it reads, seen the way the contraction sees the operand.
+//! Operands that a contraction would read where they are, instead of packing them, are better written down.
 
 use super::contraction::{Axes, Contraction, factors};
 use super::expression::Step;
@@ -11,10 +12,19 @@ use super::snapshot::Snapshot;
 use crate::dtype::Literal;
 use crate::graph::{IdMap, Node, Op};
 use crate::ops;
-use crate::shape::View;
+use crate::shape::{Bounded, View};
 
 /// The most that a producer reads: each is packed before it is computed with.
 const MOST_LOADS: usize = 4;
+
+/// Operands that meet no more lines of the other one than this are read where they are: left ones whose rows, or right ones whose columns,
+/// lie side by side, and left ones whose depth does. So are left ones of few elements. What `contract/plan.rs` reads in place is among these.
+const FEW_ALONG: usize = 192;
+const FEW_ACROSS: usize = 512;
+const FEW_ELEMENTS: usize = 1 << 15;
+
+/// Products of no more rows, columns and depth than this are computed many at a time, without packing.
+const TINY: usize = 16;
 
 /// A map that is computed where a contraction packs it.
 pub(crate) struct Producer {
@@ -99,8 +109,8 @@ impl Folding<'_> {
         let reads = factors.map(|load| work.loads[load].read);
         let node = &kernel.stages[0].reads[reads[factor]];
         let &maker = self.makers.get(&node.id())?;
-        let count = packed(work, roles, load)?;
-        if reads[0] == reads[1] || count > node.len() {
+        let mut operand = Packed::new(work, roles, load)?;
+        if reads[0] == reads[1] || operand.count() > node.len() {
             return None;
         }
         let Op::Reduce { input, .. } = self.snapshot.op(&kernel.stages[0].node) else { return None };
@@ -109,10 +119,13 @@ impl Folding<'_> {
         let Work::MapReduce(made) = &self.kernels[maker].stages[0].work else { return None };
         let seen = |load: &Operand| {
             let outside = Literal::zero(load.dtype);
-            let seen = self.frames.apply(frame, &load.view, outside).filter(|seen| seen.gathers.is_empty())?;
-            seen.view.bounded(outside).is_some().then_some(seen.view)
+            self.frames.apply(frame, &load.view, outside).filter(|seen| seen.gathers.is_empty()).map(|seen| seen.view)
         };
-        Some(Fold { maker, into, load, views: made.loads.iter().map(seen).collect::<Option<_>>()?, count })
+        let views = made.loads.iter().map(seen).collect::<Option<Vec<View>>>()?;
+        for (view, load) in views.iter().zip(&made.loads) {
+            operand.look_at(&view.bounded(Literal::zero(load.dtype))?);
+        }
+        operand.is_worth_it().then(|| Fold { maker, into, load, views, count: operand.count() })
     }
 
     /// The frame of a node that a factor is a view of.
@@ -134,12 +147,59 @@ impl Folding<'_> {
     }
 }
 
-/// How many elements of an operand are packed.
-fn packed(work: &MapReduce, roles: &Contraction, load: usize) -> Option<usize> {
-    let seen = work.loads[load].bounded()?;
-    let size = |axes: &Axes| axes.iter().fold(1, |size: usize, &axis| size.saturating_mul(work.space[axis]));
-    let lines = if load == roles.left { &roles.rows } else { &roles.columns };
-    // What is the same for all of the batch is packed once.
-    let batch = if roles.batch.iter().any(|&axis| seen.follows(axis)) { size(&roles.batch) } else { 1 };
-    Some(size(lines).saturating_mul(size(&roles.depth)).saturating_mul(batch))
+/// An operand of a contraction.
+struct Packed<'a> {
+    roles: &'a Contraction,
+    is_left: bool,
+    /// How many indices there are of the batch, if they are not all the same, of the operand's own lines, of the other's, and of depth.
+    batch: usize,
+    lines: usize,
+    others: usize,
+    depth: usize,
+    /// Lines lie side by side, also in what the operand is computed from.
+    is_along: bool,
+    has_border: bool,
+}
+
+impl<'a> Packed<'a> {
+    fn new(work: &MapReduce, roles: &'a Contraction, load: usize) -> Option<Packed<'a>> {
+        let seen = work.loads[load].bounded()?;
+        let size = |axes: &Axes| axes.iter().fold(1, |size: usize, &axis| size.saturating_mul(work.space[axis]));
+        let is_left = load == roles.left;
+        let (lines, others) = if is_left { (&roles.rows, &roles.columns) } else { (&roles.columns, &roles.rows) };
+        Some(Packed {
+            roles,
+            is_left,
+            batch: if roles.batch.iter().any(|&axis| seen.follows(axis)) { size(&roles.batch) } else { 1 },
+            lines: size(lines),
+            others: size(others),
+            depth: size(&roles.depth),
+            is_along: lines.last().is_some_and(|&axis| seen.strides[axis] == 1),
+            has_border: !seen.bounds.is_empty(),
+        })
+    }
+
+    /// Takes note of how something is read that the operand is computed from.
+    fn look_at(&mut self, leaf: &Bounded) {
+        let lines = if self.is_left { &self.roles.rows } else { &self.roles.columns };
+        let has_depth = self.roles.depth.iter().any(|&axis| leaf.follows(axis));
+        self.is_along &= !has_depth || lines.last().is_none_or(|&axis| [0, 1].contains(&leaf.strides[axis]));
+    }
+
+    /// How many elements are packed.
+    fn count(&self) -> usize {
+        self.batch.saturating_mul(self.lines).saturating_mul(self.depth)
+    }
+
+    /// Whether the operand would be packed in any case.
+    fn is_worth_it(&self) -> bool {
+        let is_few = match (self.is_left, self.is_along) {
+            (true, true) => self.others <= FEW_ALONG || self.lines * self.depth <= FEW_ELEMENTS,
+            (true, false) => self.others <= FEW_ACROSS || self.lines * self.depth <= FEW_ELEMENTS,
+            (false, true) => self.others <= FEW_ACROSS,
+            (false, false) => false,
+        };
+        let is_tiny = self.lines.max(self.others).max(self.depth) <= TINY;
+        !is_tiny && (self.has_border || !is_few)
+    }
 }

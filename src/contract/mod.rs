@@ -18,6 +18,7 @@ mod axes;
 mod blocked;
 mod border;
 mod deliver;
+mod fetch;
 mod kernel;
 mod pack;
 mod pack_border;

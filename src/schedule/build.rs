@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
     /// What a view shows.
     fn looked_at(&mut self, node: &Node, base: &Node, view: &View, frame: Frame) -> usize {
         let snapshot = self.snapshot;
-        if snapshot.through_identity(node) == *base {
+        if snapshot.through_identity(node) == base {
             return self.value(base, frame);
         }
         if self.is_in_memory(base) {

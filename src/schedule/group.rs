@@ -313,10 +313,10 @@ impl<'a> Deciding<'a> {
         let snapshot = self.snapshot;
         let is_free =
             |node: &Node| !snapshot.has_numbers(node) && !self.forced.contains(&node.id()) && merges(snapshot, node);
-        let mut seen: SmallVec<[Node; 8]> = SmallVec::from_elem(node.clone(), 1);
+        let mut seen: SmallVec<[&Node; 32]> = SmallVec::from_elem(node, 1);
         let mut next = 0;
         while next < seen.len() && seen.len() < EXPRESSION_LIMIT {
-            let inputs = snapshot.inputs(&seen[next]);
+            let inputs = snapshot.inputs(seen[next]);
             let is_stuck = |(_, view): (&Node, &View)| view.reshape(node.shape()).is_none();
             if seen[next].shape() != node.shape()
                 && inputs.iter().filter_map(|input| snapshot.view(input)).any(is_stuck)
@@ -324,11 +324,11 @@ impl<'a> Deciding<'a> {
                 return Some(seen[next].shape().into());
             }
             next += 1;
-            for input in &inputs {
+            for input in inputs {
                 let base = snapshot.base(input);
                 let same_order = snapshot.view(input).is_none_or(|(_, view)| view.is_contiguous());
-                if same_order && base.len() == node.len() && is_free(base) && !seen.contains(base) {
-                    seen.push(base.clone());
+                if same_order && base.len() == node.len() && is_free(base) && !seen.contains(&base) {
+                    seen.push(base);
                 }
             }
         }
@@ -351,12 +351,12 @@ impl<'a> Deciding<'a> {
     /// Notes that an expression uses a node.
     fn use_input(&mut self, input: &Node, sink: Sink, frame: Frame) {
         let source = self.snapshot.through_identity(input);
-        let base = self.snapshot.base(&source);
+        let base = self.snapshot.base(source);
         if self.snapshot.has_numbers(base) {
             return;
         }
-        let inside = if self.snapshot.is_view(&source) {
-            self.groups.frames.enter(frame, &source, self.snapshot)
+        let inside = if self.snapshot.is_view(source) {
+            self.groups.frames.enter(frame, source, self.snapshot)
         } else {
             Some(frame)
         };

@@ -111,9 +111,9 @@ impl Snapshot {
     }
 
     /// The nodes that a node without numbers is computed from.
-    pub(super) fn inputs(&self, node: &Node) -> SmallVec<[Node; 3]> {
+    pub(super) fn inputs(&self, node: &Node) -> SmallVec<[&Node; 3]> {
         let mut inputs = SmallVec::new();
-        self.op(node).for_each_input(|input| inputs.push(input.clone()));
+        self.op(node).for_each_input(|input| inputs.push(input));
         inputs
     }
 
@@ -162,10 +162,10 @@ impl Snapshot {
     }
 
     /// The node that a view shows unchanged; otherwise the node itself.
-    pub(super) fn through_identity(&self, node: &Node) -> Node {
+    pub(super) fn through_identity<'a>(&'a self, node: &'a Node) -> &'a Node {
         match self.view(node) {
-            Some((base, view)) if view.is_contiguous() && base.shape() == node.shape() => base.clone(),
-            _ => node.clone(),
+            Some((base, view)) if view.is_contiguous() && base.shape() == node.shape() => base,
+            _ => node,
         }
     }
 

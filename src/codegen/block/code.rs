@@ -68,9 +68,9 @@ pub(super) enum Action {
     /// Runs one of the kernels on three operands, of which `used` (a bit set) are real.
     Apply { kernels: &'static [Kernel], operands: [usize; 3], used: usize, divides: Option<Lane> },
     /// An entry of a table.
-    Lookup { table: Table, index: usize },
+    Lookup { table: &'static Table, index: usize },
     /// A scalar function on the lanes where `when` is set.
-    Rare { when: usize, f: LaneFn, x: usize, otherwise: usize, width: usize },
+    Rare { when: usize, f: &'static LaneFn, x: usize, otherwise: usize, width: usize },
 }
 
 impl Code {

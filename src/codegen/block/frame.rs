@@ -280,7 +280,7 @@ impl<'c> Frame<'c> {
                 }
                 Action::Lookup { table, index } => {
                     let index = self.scratch.values[*index];
-                    lookup(if index.uniform { 1 } else { n }, register, *table, index.lanes.cast());
+                    lookup(if index.uniform { 1 } else { n }, register, table, index.lanes.cast());
                     Ok(Value { lanes: register, uniform: index.uniform })
                 }
                 Action::Rare { when, f, x, otherwise, width } => {
@@ -294,7 +294,7 @@ impl<'c> Frame<'c> {
                     } else {
                         ptr::copy_nonoverlapping(otherwise.lanes, register, n * width);
                     }
-                    rare(n, register, when, *f, x);
+                    rare(n, register, when, f, x);
                     Ok(Value { lanes: register, uniform })
                 }
             }
@@ -395,7 +395,7 @@ unsafe fn any_zero(value: Value, lane: Lane, n: usize) -> bool {
 
 /// # Safety
 /// `to` has room for `n` lanes of 64 bits, and there are `n` indices.
-unsafe fn lookup(n: usize, to: *mut u8, table: Table, indices: *const i64) {
+unsafe fn lookup(n: usize, to: *mut u8, table: &Table, indices: *const i64) {
     let last = table.entries.len() - 1;
     // SAFETY: the caller's promise. An index beyond the table, which no program gives, would read its last entry.
     unsafe {
@@ -410,7 +410,7 @@ unsafe fn lookup(n: usize, to: *mut u8, table: Table, indices: *const i64) {
 ///
 /// # Safety
 /// `to` holds `n` lanes of the function's type, as does `x`, and `when` `n` masks (or one each, if uniform).
-unsafe fn rare(n: usize, to: *mut u8, when: Value, f: LaneFn, x: Value) {
+unsafe fn rare(n: usize, to: *mut u8, when: Value, f: &LaneFn, x: Value) {
     // SAFETY: the caller's promise.
     unsafe {
         let masks = slice::from_raw_parts(when.lanes, if when.uniform { 1 } else { n });

@@ -6,7 +6,7 @@
 
 use super::asm::{Asm, Condition, Label, Mem, Operand, Vector, Width};
 use super::inst::{Form, Home, Id, Inst, NONE, Target};
-use super::line::{Line, NEVER, Placed, Uses};
+use super::line::{Line, NEVER, Placed, Uses, Wanted};
 use super::op::{self, Op};
 use crate::ops::vector::LaneFn;
 
@@ -22,7 +22,7 @@ pub(super) trait Places {
 pub(super) struct Site {
     pub(super) cold: Label,
     pub(super) back: Label,
-    pub(super) f: LaneFn,
+    pub(super) f: &'static LaneFn,
     pub(super) when: u8,
     pub(super) x: u8,
     pub(super) to: u8,
@@ -55,6 +55,8 @@ pub(super) struct Allocator<'a> {
     pub(super) spills: &'a mut u32,
     /// The registers: sixteen of 256 bits, or thirty-two of 512.
     pub(super) full: Width,
+    /// Nothing is stored past the caches.
+    pub(super) near: bool,
 }
 
 /// `first ? third : second`, bit by bit.
@@ -64,8 +66,9 @@ const CHOOSE: u8 = 0xac;
 struct Run<'a, 'b> {
     to: &'b mut Allocator<'a>,
     states: Vec<State>,
-    /// Which value a register holds.
+    /// Which value a register holds, where it holds one.
     held: [Id; 32],
+    holding: u32,
     /// Registers that are taken for good, or by the present instruction.
     fixed: u32,
     locked: u32,
@@ -79,7 +82,7 @@ impl Allocator<'_> {
     /// Writes a line. The values in `fixed` are in those registers from first to last.
     pub(super) fn write(&mut self, line: &Line, uses: &Uses, fixed: &[(Id, u8)]) {
         let values = line.values;
-        let mut states: Vec<State> = Vec::with_capacity(values.len() * line.copies.max(1));
+        let mut states = Vec::with_capacity(values.len() * line.copies.max(1));
         for copy in 0..line.copies.max(1) {
             states.extend(values.iter().map(|value| State {
                 home: value.home,
@@ -101,14 +104,15 @@ impl Allocator<'_> {
             to: self,
             states,
             held,
+            holding: taken,
             fixed: taken,
             locked: 0,
             free_spills: Vec::new(),
             freed_spills: Vec::new(),
             used_spills: 0,
         };
-        for (at, placed) in line.placed.iter().enumerate() {
-            run.instruction(placed, uses.args[at], uses.results[at]);
+        for (placed, wanted) in line.placed.iter().zip(&uses.wanted) {
+            run.instruction(placed, wanted);
         }
         let used = run.used_spills;
         *self.spills = (*self.spills).max(used);
@@ -116,10 +120,14 @@ impl Allocator<'_> {
 }
 
 impl Run<'_, '_> {
-    fn instruction(&mut self, placed: &Placed, next: [u32; 3], first_use: u32) {
-        let Inst { form, op, width, to, args, immediate } = placed.inst;
+    fn instruction(&mut self, placed: &Placed<'_>, wanted: &Wanted) {
+        let Inst { form, op, width, immediate, .. } = *placed.inst;
+        let Placed { to, args, .. } = *placed;
+        let Wanted { args: next, result: first_use } = *wanted;
         self.locked = 0;
-        self.free_spills.append(&mut self.freed_spills);
+        if !self.freed_spills.is_empty() {
+            self.free_spills.append(&mut self.freed_spills);
+        }
         // Operands that have registers keep them until all are found.
         for &arg in &args {
             if arg != NONE
@@ -146,7 +154,7 @@ impl Run<'_, '_> {
                 let to = self.result(to, first_use);
                 self.emit(op, width, to, a, b, immediate);
             }
-            Form::Blend if self.to.full == Width::Z => self.choose(&placed.inst, next, first_use),
+            Form::Blend if self.to.full == Width::Z => self.choose(placed, next, first_use),
             Form::Blend => {
                 let (no, mask) = (self.register(args[0]), self.register(args[2]));
                 let yes = self.source(args[1], next[1]);
@@ -173,11 +181,12 @@ impl Run<'_, '_> {
             Form::Store(target) => {
                 let a = self.register(args[0]);
                 let mem = self.to.places.target(self.to.asm, target, placed.copy);
+                let op = if self.to.near && op == op::MOVNTPS_STORE { op::MOVUPS_STORE } else { op };
                 self.to.asm.vector(op, width, a, 0, Operand::Memory(mem), immediate);
                 self.end(args, next);
             }
-            Form::Fma => self.fma(&placed.inst, next, first_use),
-            Form::Rare(f) => self.rare(f, &placed.inst, next, first_use),
+            Form::Fma => self.fma(placed, next, first_use),
+            Form::Rare(f) => self.rare(f, placed, next, first_use),
         }
     }
 
@@ -192,14 +201,14 @@ impl Run<'_, '_> {
         }
     }
 
-    fn fma(&mut self, inst: &Inst, next: [u32; 3], first_use: u32) {
-        let [mut a, mut b, c] = inst.args;
+    fn fma(&mut self, placed: &Placed<'_>, next: [u32; 3], first_use: u32) {
+        let [mut a, mut b, c] = placed.args;
         let mut next_ab = [next[0], next[1]];
         let dying = |run: &Run, id: Id, next: u32| {
             next == NEVER && run.states[id as usize].register.is_some_and(|r| run.fixed >> r & 1 == 0)
         };
         let has = |run: &Run, id: Id| run.states[id as usize].register.is_some();
-        let [second_in_memory, third_in_memory, add_to_it] = match inst.op {
+        let [second_in_memory, third_in_memory, add_to_it] = match placed.inst.op {
             op::FMADD213PD => [op::FMADD132PD, op::FMADD213PD, op::FMADD231PD],
             _ => [op::FMADD132PS, op::FMADD213PS, op::FMADD231PS],
         };
@@ -209,9 +218,9 @@ impl Run<'_, '_> {
             }
             let (a, to) = (self.register(a), self.register(c));
             let b = self.source(b, next_ab[1]);
-            self.end(inst.args, next);
-            let to = self.keep(inst.to, to, first_use);
-            self.emit(add_to_it, inst.width, to, a, b, None);
+            self.end(placed.args, next);
+            let to = self.keep(placed.to, to, first_use);
+            self.emit(add_to_it, placed.inst.width, to, a, b, None);
             return;
         }
         if !dying(self, a, next_ab[0]) && dying(self, b, next_ab[1]) {
@@ -221,14 +230,14 @@ impl Run<'_, '_> {
             let to = self.register(a);
             if !has(self, b) && has(self, c) {
                 let (c, b) = (self.register(c), self.source(b, next_ab[1]));
-                self.end(inst.args, next);
-                let to = self.keep(inst.to, to, first_use);
-                self.emit(second_in_memory, inst.width, to, c, b, None);
+                self.end(placed.args, next);
+                let to = self.keep(placed.to, to, first_use);
+                self.emit(second_in_memory, placed.inst.width, to, c, b, None);
             } else {
                 let (b, c) = (self.register(b), self.source(c, next[2]));
-                self.end(inst.args, next);
-                let to = self.keep(inst.to, to, first_use);
-                self.emit(third_in_memory, inst.width, to, b, c, None);
+                self.end(placed.args, next);
+                let to = self.keep(placed.to, to, first_use);
+                self.emit(third_in_memory, placed.inst.width, to, b, c, None);
             }
             return;
         }
@@ -238,46 +247,46 @@ impl Run<'_, '_> {
         }
         let a = self.register(a);
         let b = self.source(b, next_ab[1]);
-        let copy = self.copy(c, inst.width);
-        self.end(inst.args, next);
-        let to = self.keep(inst.to, copy, first_use);
-        self.emit(add_to_it, inst.width, to, a, b, None);
+        let copy = self.copy(c, placed.inst.width);
+        self.end(placed.args, next);
+        let to = self.keep(placed.to, copy, first_use);
+        self.emit(add_to_it, placed.inst.width, to, a, b, None);
     }
 
     /// A blend where there is no instruction for it: bit by bit, in the mask's own register or a copy of it.
-    fn choose(&mut self, inst: &Inst, next: [u32; 3], first_use: u32) {
-        let [no, yes, mask] = inst.args;
+    fn choose(&mut self, placed: &Placed<'_>, next: [u32; 3], first_use: u32) {
+        let [no, yes, mask] = placed.args;
         let no_in = self.register(no);
         let own = match self.states[mask as usize].register {
             Some(r) if next[2] == NEVER && self.fixed >> r & 1 == 0 && mask != no && mask != yes => r,
-            _ => self.copy(mask, inst.width),
+            _ => self.copy(mask, placed.inst.width),
         };
         let yes_in = self.source(yes, next[1]);
-        self.end(inst.args, next);
-        self.emit(op::PTERNLOGD, inst.width, own, no_in, yes_in, Some(CHOOSE));
-        match self.states[inst.to as usize].register {
+        self.end(placed.args, next);
+        self.emit(op::PTERNLOGD, placed.inst.width, own, no_in, yes_in, Some(CHOOSE));
+        match self.states[placed.to as usize].register {
             Some(fixed) if self.fixed >> fixed & 1 == 1 => {
-                self.emit(op::MOVAPS, inst.width, fixed, 0, Source::Register(own), None);
+                self.emit(op::MOVAPS, placed.inst.width, fixed, 0, Source::Register(own), None);
             }
-            _ => _ = self.keep(inst.to, own, first_use),
+            _ => _ = self.keep(placed.to, own, first_use),
         }
     }
 
-    fn rare(&mut self, f: LaneFn, inst: &Inst, next: [u32; 3], first_use: u32) {
-        let [when, x, otherwise] = inst.args;
+    fn rare(&mut self, f: &'static LaneFn, placed: &Placed<'_>, next: [u32; 3], first_use: u32) {
+        let [when, x, otherwise] = placed.args;
         let (when_in, x_in) = (self.register(when), self.register(x));
         let state = &self.states[otherwise as usize];
         let own = match state.register {
             Some(r) if next[2] == NEVER && self.fixed >> r & 1 == 0 && otherwise != x && otherwise != when => r,
-            _ => self.copy(otherwise, inst.width),
+            _ => self.copy(otherwise, placed.inst.width),
         };
-        self.end(inst.args, next);
-        let to = self.keep(inst.to, own, first_use);
+        self.end(placed.args, next);
+        let to = self.keep(placed.to, own, first_use);
         let (cold, back) = (self.to.asm.label(), self.to.asm.label());
         if self.to.full == Width::Z {
-            self.to.asm.any_bit(inst.width, when_in);
+            self.to.asm.any_bit(placed.inst.width, when_in);
         } else {
-            self.emit(inst.op, inst.width, when_in, 0, Source::Register(when_in), None);
+            self.emit(placed.inst.op, placed.inst.width, when_in, 0, Source::Register(when_in), None);
         }
         self.to.asm.jump_if(Condition::NotEqual, cold);
         self.to.asm.bind(back);
@@ -360,7 +369,7 @@ impl Run<'_, '_> {
                 if let Some(register) = state.register
                     && self.fixed >> register & 1 == 0
                 {
-                    self.held[usize::from(register)] = NONE;
+                    self.holding &= !(1 << register);
                     self.locked &= !(1 << register);
                     state.register = None;
                 }
@@ -398,12 +407,14 @@ impl Run<'_, '_> {
 
     fn hold(&mut self, id: Id, register: u8) {
         self.held[usize::from(register)] = id;
+        self.holding |= 1 << register;
         self.states[id as usize].register = Some(register);
     }
 
+    /// The first register that nobody has.
     fn free_register(&self) -> Option<u8> {
-        (0..self.to.full.registers())
-            .find(|&r| self.held[usize::from(r)] == NONE && (self.fixed | self.locked) >> r & 1 == 0)
+        let first = (self.holding | self.fixed | self.locked).trailing_ones() as u8;
+        (first < self.to.full.registers()).then_some(first)
     }
 
     /// A free register; if there is none, the value that is wanted last gives up its own.
@@ -417,7 +428,7 @@ impl Run<'_, '_> {
         let id = self.held[usize::from(register)];
         let state = &mut self.states[id as usize];
         state.register = None;
-        self.held[usize::from(register)] = NONE;
+        self.holding &= !(1 << register);
         if state.home == Home::None && state.spill.is_none() {
             let slot = self.free_spills.pop().unwrap_or_else(|| {
                 self.used_spills += 1;

@@ -110,8 +110,11 @@ impl Condition {
     }
 }
 
+/// There is room for so many bytes of code, and for so many distances, from the beginning.
+const ROOM: usize = 8192;
+const DISTANCES: usize = 256;
+
 /// Code being written.
-#[derive(Default)]
 pub(super) struct Asm {
     bytes: Vec<u8>,
     labels: Vec<Option<usize>>,
@@ -121,16 +124,49 @@ pub(super) struct Asm {
 
 /// Four bytes to be filled with the distance from `end`, the end of their instruction, to a label.
 struct Fixup {
-    at: usize,
-    end: usize,
+    at: u32,
+    end: u32,
     label: Label,
     displacement: i32,
 }
 
+/// The bytes of one instruction before they join the others: fifteen at most.
+pub(super) struct Code {
+    bytes: [u8; 16],
+    length: usize,
+}
+
+impl Code {
+    #[inline]
+    pub(super) fn of<const N: usize>(first: [u8; N]) -> Code {
+        let mut bytes = [0; 16];
+        bytes[..N].copy_from_slice(&first);
+        Code { bytes, length: N }
+    }
+
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.length] = byte;
+        self.length += 1;
+    }
+
+    #[inline]
+    fn extend<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.bytes[self.length..self.length + N].copy_from_slice(&bytes);
+        self.length += N;
+    }
+}
+
 impl Asm {
+    /// No code yet.
+    pub(super) fn new() -> Asm {
+        let (bytes, fixups) = (Vec::with_capacity(ROOM), Vec::with_capacity(DISTANCES));
+        Asm { bytes, labels: Vec::with_capacity(16), fixups, listing: None }
+    }
+
     /// Code that is also noted as text.
     pub(super) fn listed() -> Asm {
-        Asm { listing: Some(Box::default()), ..Asm::default() }
+        Asm { listing: Some(Box::default()), ..Asm::new() }
     }
 
     /// The text of the code so far, where it is noted.
@@ -144,7 +180,7 @@ impl Asm {
             let target = self.labels[fixup.label.0 as usize].expect("a label in use is bound");
             let distance = target as i64 - fixup.end as i64 + i64::from(fixup.displacement);
             let distance = i32::try_from(distance).expect("code is far below 2 GiB");
-            self.bytes[fixup.at..fixup.at + 4].copy_from_slice(&distance.to_le_bytes());
+            self.bytes[fixup.at as usize..][..4].copy_from_slice(&distance.to_le_bytes());
         }
         self.bytes
     }
@@ -221,31 +257,35 @@ impl Asm {
         };
         let length = u8::from(width == Width::Y) << 2;
         let r = (reg >> 3) ^ 1;
-        if op.map == 1 && op.w == 0 && x == 0 && b == 0 {
-            self.bytes.extend([0xc5, r << 7 | (!vvvv & 15) << 3 | length | op.prefix]);
+        let last = (!vvvv & 15) << 3 | length | op.prefix;
+        let code = if op.map == 1 && op.w == 0 && x == 0 && b == 0 {
+            Code::of([0xc5, r << 7 | last, op.code])
         } else {
-            self.bytes.extend([
-                0xc4,
-                r << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | op.map,
-                op.w << 7 | (!vvvv & 15) << 3 | length | op.prefix,
-            ]);
-        }
-        self.bytes.push(op.code);
-        self.operand(reg, rm, 1, immediate);
+            Code::of([0xc4, r << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | op.map, op.w << 7 | last, op.code])
+        };
+        self.operand(code, reg, rm, 0, immediate);
     }
 
-    /// The bytes after the opcode; short displacements count in `unit` bytes.
-    pub(super) fn operand(&mut self, reg: u8, rm: Operand, unit: i32, immediate: Option<u8>) {
+    /// An instruction of which everything up to the opcode is there. Short displacements count in units of so many bits of the address.
+    #[inline(always)]
+    pub(super) fn operand(&mut self, mut code: Code, reg: u8, rm: Operand, unit: u32, immediate: Option<u8>) {
         match rm {
-            Operand::Register(r) => self.bytes.push(0xc0 | (reg & 7) << 3 | r.0 & 7),
-            Operand::Memory(mem) => self.address(reg, mem, unit, usize::from(immediate.is_some())),
+            Operand::Register(r) => code.push(0xc0 | (reg & 7) << 3 | r.0 & 7),
+            Operand::Memory(mem) => self.address(&mut code, reg, mem, unit, u32::from(immediate.is_some())),
         }
-        self.bytes.extend(immediate);
+        if let Some(immediate) = immediate {
+            code.push(immediate);
+        }
+        self.code(&code);
     }
 
-    /// Bytes of an instruction.
-    pub(super) fn code(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
+    /// A whole instruction.
+    #[inline]
+    pub(super) fn code(&mut self, code: &Code) {
+        // All bytes at once, and then without those that are too many: quicker than to count them.
+        let end = self.bytes.len() + code.length;
+        self.bytes.extend_from_slice(&code.bytes);
+        self.bytes.truncate(end);
     }
 
     /// A vector instruction whose operand is a general register.
@@ -263,12 +303,12 @@ impl Asm {
 
     pub(super) fn load(&mut self, to: Gpr, from: Mem) {
         self.note("mov", &[to.into(), from.into()]);
-        self.with_memory(&[0x8b], true, to.0, from, 0);
+        self.with_memory([0x8b], true, to.0, from, 0);
     }
 
     pub(super) fn store(&mut self, to: Mem, from: Gpr) {
         self.note("mov", &[to.into(), from.into()]);
-        self.with_memory(&[0x89], true, from.0, to, 0);
+        self.with_memory([0x89], true, from.0, to, 0);
     }
 
     /// Loads 1, 2, 4 or 8 bytes, zero above.
@@ -279,9 +319,9 @@ impl Asm {
             _ => {}
         }
         match size {
-            1 => self.with_memory(&[0x0f, 0xb6], false, to.0, from, 0),
-            2 => self.with_memory(&[0x0f, 0xb7], false, to.0, from, 0),
-            4 => self.with_memory(&[0x8b], false, to.0, from, 0),
+            1 => self.with_memory([0x0f, 0xb6], false, to.0, from, 0),
+            2 => self.with_memory([0x0f, 0xb7], false, to.0, from, 0),
+            4 => self.with_memory([0x8b], false, to.0, from, 0),
             _ => self.load(to, from),
         }
     }
@@ -293,12 +333,12 @@ impl Asm {
             self.note("mov", &[to.into(), Arg::Low(size, from)]);
         }
         match size {
-            1 => self.with_memory(&[0x88], false, from.0, to, 0),
+            1 => self.with_memory([0x88], false, from.0, to, 0),
             2 => {
                 self.bytes.push(0x66);
-                self.with_memory(&[0x89], false, from.0, to, 0);
+                self.with_memory([0x89], false, from.0, to, 0);
             }
-            4 => self.with_memory(&[0x89], false, from.0, to, 0),
+            4 => self.with_memory([0x89], false, from.0, to, 0),
             _ => self.store(to, from),
         }
     }
@@ -306,74 +346,74 @@ impl Asm {
     /// Stores a 32-bit number.
     pub(super) fn store_immediate(&mut self, to: Mem, value: u32) {
         self.note("mov", &[Arg::Sized(4, to), Arg::Bits(value.into())]);
-        self.with_memory(&[0xc7], false, 0, to, 4);
+        self.with_memory([0xc7], false, 0, to, 4);
         self.bytes.extend(value.to_le_bytes());
     }
 
     pub(super) fn lea(&mut self, to: Gpr, of: Mem) {
         self.note("lea", &[to.into(), of.into()]);
-        self.with_memory(&[0x8d], true, to.0, of, 0);
+        self.with_memory([0x8d], true, to.0, of, 0);
     }
 
     /// Fetches a cache line, if it can be read, into all caches or only as near as the second one.
     pub(super) fn prefetch(&mut self, of: Mem, near: bool) {
         self.note(if near { "prefetcht0" } else { "prefetcht1" }, &[of.into()]);
-        self.with_memory(&[0x0f, 0x18], false, if near { 1 } else { 2 }, of, 0);
+        self.with_memory([0x0f, 0x18], false, if near { 1 } else { 2 }, of, 0);
     }
 
     pub(super) fn add_into_memory(&mut self, to: Mem, from: Gpr) {
         self.note("add", &[to.into(), from.into()]);
-        self.with_memory(&[0x01], true, from.0, to, 0);
+        self.with_memory([0x01], true, from.0, to, 0);
     }
 
     /// Adds a number to 64 bits in memory.
     pub(super) fn add_to_memory(&mut self, to: Mem, value: i32) {
         self.note("add", &[Arg::Sized(8, to), Arg::Number(value)]);
-        self.with_memory(&[0x81], true, 0, to, 4);
+        self.with_memory([0x81], true, 0, to, 4);
         self.bytes.extend(value.to_le_bytes());
     }
 
     pub(super) fn add(&mut self, to: Gpr, value: i32) {
         self.note("add", &[to.into(), Arg::Number(value)]);
-        self.with_registers(&[0x81], true, 0, to.0);
+        self.with_registers([0x81], true, 0, to.0);
         self.bytes.extend(value.to_le_bytes());
     }
 
     pub(super) fn and(&mut self, to: Gpr, value: i32) {
         self.note("and", &[to.into(), Arg::Number(value)]);
-        self.with_registers(&[0x81], true, 4, to.0);
+        self.with_registers([0x81], true, 4, to.0);
         self.bytes.extend(value.to_le_bytes());
     }
 
     pub(super) fn sub(&mut self, to: Gpr, from: Gpr) {
         self.note("sub", &[to.into(), from.into()]);
-        self.with_registers(&[0x29], true, from.0, to.0);
+        self.with_registers([0x29], true, from.0, to.0);
     }
 
     pub(super) fn neg(&mut self, to: Gpr) {
         self.note("neg", &[to.into()]);
-        self.with_registers(&[0xf7], true, 3, to.0);
+        self.with_registers([0xf7], true, 3, to.0);
     }
 
     pub(super) fn compare(&mut self, a: Gpr, b: Gpr) {
         self.note("cmp", &[a.into(), b.into()]);
-        self.with_registers(&[0x39], true, b.0, a.0);
+        self.with_registers([0x39], true, b.0, a.0);
     }
 
     pub(super) fn compare_immediate(&mut self, a: Gpr, value: i8) {
         self.note("cmp", &[a.into(), Arg::Number(value.into())]);
-        self.with_registers(&[0x83], true, 7, a.0);
+        self.with_registers([0x83], true, 7, a.0);
         self.bytes.push(value as u8);
     }
 
     pub(super) fn copy(&mut self, to: Gpr, from: Gpr) {
         self.note("mov", &[to.into(), from.into()]);
-        self.with_registers(&[0x89], true, from.0, to.0);
+        self.with_registers([0x89], true, from.0, to.0);
     }
 
     pub(super) fn zero(&mut self, to: Gpr) {
         self.note("xor", &[Arg::Low(4, to), Arg::Low(4, to)]);
-        self.with_registers(&[0x31], false, to.0, to.0);
+        self.with_registers([0x31], false, to.0, to.0);
     }
 
     pub(super) fn immediate(&mut self, to: Gpr, value: u64) {
@@ -399,25 +439,25 @@ impl Asm {
 
     pub(super) fn call_register(&mut self, to: Gpr) {
         self.note("call", &[to.into()]);
-        self.with_registers(&[0xff], false, 2, to.0);
+        self.with_registers([0xff], false, 2, to.0);
     }
 
     pub(super) fn call(&mut self, to: Label) {
         self.note("call", &[Arg::Label(to)]);
         self.bytes.push(0xe8);
-        self.distance(to, 0, 0);
+        self.distance(to);
     }
 
     pub(super) fn jump(&mut self, to: Label) {
         self.note("jmp", &[Arg::Label(to)]);
         self.bytes.push(0xe9);
-        self.distance(to, 0, 0);
+        self.distance(to);
     }
 
     pub(super) fn jump_if(&mut self, condition: Condition, to: Label) {
         self.note(condition.jump(), &[Arg::Label(to)]);
         self.bytes.extend([0x0f, 0x80 | condition as u8]);
-        self.distance(to, 0, 0);
+        self.distance(to);
     }
 
     /// Notes a general instruction.
@@ -437,73 +477,87 @@ impl Asm {
         self.bytes.push(code | register.0 & 7);
     }
 
-    fn with_registers(&mut self, code: &[u8], wide: bool, reg: u8, rm: u8) {
-        self.rex(wide, reg, 0, rm >> 3);
-        self.bytes.extend(code);
-        self.bytes.push(0xc0 | (reg & 7) << 3 | rm & 7);
+    fn with_registers<const N: usize>(&mut self, code: [u8; N], wide: bool, reg: u8, rm: u8) {
+        let mut bytes = rex(wide, reg, 0, rm >> 3);
+        bytes.extend(code);
+        bytes.push(0xc0 | (reg & 7) << 3 | rm & 7);
+        self.code(&bytes);
     }
 
-    fn with_memory(&mut self, code: &[u8], wide: bool, reg: u8, mem: Mem, trailing: usize) {
+    fn with_memory<const N: usize>(&mut self, code: [u8; N], wide: bool, reg: u8, mem: Mem, trailing: u32) {
         let (x, b) = mem.high_bits();
-        self.rex(wide, reg, x, b);
-        self.bytes.extend(code);
-        self.address(reg, mem, 1, trailing);
+        let mut bytes = rex(wide, reg, x, b);
+        bytes.extend(code);
+        self.address(&mut bytes, reg, mem, 0, trailing);
+        self.code(&bytes);
     }
 
-    fn rex(&mut self, wide: bool, reg: u8, x: u8, b: u8) {
-        let rex = 0x40 | u8::from(wide) << 3 | (reg >> 3) << 2 | x << 1 | b;
-        if rex != 0x40 {
-            self.bytes.push(rex);
-        }
-    }
-
-    /// The bytes that say which address; short displacements count in `unit` bytes, and `trailing` bytes of the instruction follow.
-    fn address(&mut self, reg: u8, mem: Mem, unit: i32, trailing: usize) {
+    /// The bytes that say which address; short displacements count in units of so many bits, and `trailing` bytes of the instruction follow.
+    fn address(&mut self, code: &mut Code, reg: u8, mem: Mem, unit: u32, trailing: u32) {
         let reg = (reg & 7) << 3;
         match mem {
             Mem::At(label, displacement) => {
-                self.bytes.push(reg | 5);
-                self.distance(label, displacement, trailing);
+                code.push(reg | 5);
+                self.fix(code.length, label, displacement, trailing);
+                code.extend([0; 4]);
             }
             Mem::Base(base, displacement) => {
                 let (mode, short) = size_of_displacement(displacement, base, unit);
-                self.bytes.push(mode << 6 | reg | base.0 & 7);
+                code.push(mode << 6 | reg | base.0 & 7);
                 if base.0 & 7 == 4 {
-                    self.bytes.push(0x24);
+                    code.push(0x24);
                 }
-                self.displacement(mode, short, displacement);
+                put_displacement(code, mode, short, displacement);
             }
             Mem::Indexed(base, index, scale, displacement) => {
                 debug_assert!(index != RSP && scale.is_power_of_two() && scale <= 8);
                 let (mode, short) = size_of_displacement(displacement, base, unit);
-                self.bytes.push(mode << 6 | reg | 4);
-                self.bytes.push((scale.trailing_zeros() as u8) << 6 | (index.0 & 7) << 3 | base.0 & 7);
-                self.displacement(mode, short, displacement);
+                let scale = scale.trailing_zeros() as u8;
+                code.extend([mode << 6 | reg | 4, scale << 6 | (index.0 & 7) << 3 | base.0 & 7]);
+                put_displacement(code, mode, short, displacement);
             }
         }
     }
 
-    fn displacement(&mut self, mode: u8, short: u8, displacement: i32) {
-        match mode {
-            0 => {}
-            1 => self.bytes.push(short),
-            _ => self.bytes.extend(displacement.to_le_bytes()),
-        }
+    /// Four bytes for the distance to a label.
+    fn distance(&mut self, label: Label) {
+        self.fix(0, label, 0, 0);
+        self.bytes.extend([0; 4]);
     }
 
-    fn distance(&mut self, label: Label, displacement: i32, trailing: usize) {
-        let at = self.bytes.len();
+    /// Notes that the four bytes so far behind the present end will be the distance to a label.
+    fn fix(&mut self, behind: usize, label: Label, displacement: i32, trailing: u32) {
+        let at = (self.bytes.len() + behind) as u32;
         self.fixups.push(Fixup { at, end: at + 4 + trailing, label, displacement });
-        self.bytes.extend([0; 4]);
     }
 }
 
-/// The mode bits for a displacement, and its one byte where that is enough. `rbp` and `r13` always need one.
-fn size_of_displacement(displacement: i32, base: Gpr, unit: i32) -> (u8, u8) {
-    match i8::try_from(displacement / unit) {
-        Ok(0) if displacement == 0 && base.0 & 7 != 5 => (0, 0),
-        Ok(short) if displacement % unit == 0 => (1, short as u8),
-        _ => (2, 0),
+/// The prefix that says how wide general registers are and which, where one is needed.
+fn rex(wide: bool, reg: u8, x: u8, b: u8) -> Code {
+    match 0x40 | u8::from(wide) << 3 | (reg >> 3) << 2 | x << 1 | b {
+        0x40 => Code::of([]),
+        rex => Code::of([rex]),
+    }
+}
+
+/// The mode bits for a displacement, and its one byte where that is enough: it counts in units of so many bits. `rbp` and `r13` always
+/// need one.
+fn size_of_displacement(displacement: i32, base: Gpr, unit: u32) -> (u8, u8) {
+    let short = i64::from(displacement) >> unit;
+    if displacement == 0 && base.0 & 7 != 5 {
+        (0, 0)
+    } else if short << unit == i64::from(displacement) && i8::try_from(short).is_ok() {
+        (1, short as u8)
+    } else {
+        (2, 0)
+    }
+}
+
+fn put_displacement(code: &mut Code, mode: u8, short: u8, displacement: i32) {
+    match mode {
+        0 => {}
+        1 => code.push(short),
+        _ => code.extend(displacement.to_le_bytes()),
     }
 }
 

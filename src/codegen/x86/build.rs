@@ -81,7 +81,7 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let used = || spec.words.iter().zip(&needed).filter(|(_, needed)| **needed).map(|(word, _)| *word);
     let wide = |lane: Lane| matches!(lane, Lane::I64 | Lane::F64);
     let lanes = spec.full.bytes() / if used().any(|(_, lane)| wide(lane)) { 8 } else { 4 };
-    let mut select = Select::new(spec.full, lanes);
+    let mut select = Select::new(spec.full, lanes, spec.words.len());
     let mut names = vec![NONE; spec.words.len()];
     let mut used_operands = vec![false; spec.operands.len()];
     for (at, &(word, lane)) in spec.words.iter().enumerate() {

@@ -3,12 +3,15 @@
 //! Of the mask registers only `k1` is in use, from one instruction to the next: what a kernel keeps are lanes of all ones or all zeros,
 //! in vectors of either encoding.
 
-use super::asm::{Asm, Mem, Operand, Vector, Width};
+use super::asm::{Asm, Code, Mem, Operand, Vector, Width};
 use super::listing::{Arg, Encoded};
 use super::op::{Encoding, Evex, Memory, Op};
 
 /// The mask register.
 const MASK: u8 = 1;
+
+/// A unit of which no displacement is a multiple.
+const NEVER_SHORT: u32 = 32;
 
 /// What an instruction does with the lanes that the mask does not have.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,7 +58,7 @@ impl Asm {
             Others::Zero => (MASK, 1),
         };
         let not = |bit: u8| bit & 1 ^ 1;
-        self.code(&[
+        let code = Code::of([
             0x62,
             not(reg >> 3) << 7 | not(x) << 6 | not(b) << 5 | not(reg >> 4) << 4 | op.map,
             evex.w << 7 | (!vvvv & 15) << 3 | 4 | op.prefix,
@@ -63,11 +66,11 @@ impl Asm {
             op.code,
         ]);
         let unit = match evex.memory {
-            Memory::Full | Memory::FullOnly => width.bytes() as i32,
+            Memory::Full | Memory::FullOnly | Memory::FullToMask => width.bytes().trailing_zeros(),
             // Displacements that are not short are bytes for every instruction.
-            Memory::Part | Memory::PartOnly => i32::MAX,
+            Memory::Part | Memory::PartOnly => NEVER_SHORT,
         };
-        self.operand(reg, rm, unit, immediate);
+        self.operand(code, reg, rm, unit, immediate);
     }
 
     /// A comparison, whose result becomes lanes of all ones or all zeros.
@@ -88,15 +91,15 @@ impl Asm {
         self.note("vptestmd", &[Arg::Mask, vector, vector]);
         self.evex(special(2, 1, 0, 0x27), width, [MASK, register], Operand::Register(Vector(register)), None);
         self.note("kortestw", &[Arg::Mask, Arg::Mask]);
-        self.code(&[0xc5, 0xf8, 0x98, 0xc0 | MASK << 3 | MASK]);
+        self.code(&Code::of([0xc5, 0xf8, 0x98, 0xc0 | MASK << 3 | MASK]));
     }
 
     /// Loads the mask: 16 bits.
     pub(super) fn load_mask(&mut self, from: Mem) {
         self.note("kmovw", &[Arg::Mask, from.into()]);
         let (x, b) = from.high_bits();
-        self.code(&[0xc4, 0x80 | (x ^ 1) << 6 | (b ^ 1) << 5 | 1, 0x78, 0x90]);
-        self.operand(MASK, Operand::Memory(from), 1, None);
+        let code = Code::of([0xc4, 0x80 | (x ^ 1) << 6 | (b ^ 1) << 5 | 1, 0x78, 0x90]);
+        self.operand(code, MASK, Operand::Memory(from), 0, None);
     }
 
     /// Loads elements of 1, 2, 4 or 8 bytes where the mask has them; others are zero, and their memory is not touched.

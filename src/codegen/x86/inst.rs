@@ -65,7 +65,7 @@ pub(super) enum Form {
     /// The number of the loop's element.
     Index,
     /// `first ? f(second) : third`, all in registers.
-    Rare(LaneFn),
+    Rare(&'static LaneFn),
     /// The operand goes to memory.
     Store(Target),
 }

@@ -57,7 +57,7 @@ impl Kernel {
             }
             None => return None,
         };
-        let mut writer = Writer::new(&spec, &built, Asm::default());
+        let mut writer = Writer::new(&spec, &built, Asm::new());
         writer.kernel();
         #[cfg(test)]
         let code_end = writer.asm.len();
@@ -221,16 +221,15 @@ impl<'s> Writer<'s> {
 
     /// Several copies of the body that take turns, as many as there are registers for; `None` if that is one.
     fn copies(&self, one: &Ready<'s>) -> Option<Ready<'s>> {
-        let registers = usize::from(self.spec.full.registers());
-        // Four copies need about four times as many; whether they really do is only looked at where it may be so.
-        if self.spec.full == Width::Z && 4 * one.uses.pressure <= registers + 4 {
-            let four = self.copies_of_body(4);
-            if four.uses.pressure <= registers {
-                return Some(four);
-            }
+        // What copies share has a home, so that each needs as many registers as the first.
+        let (needed, registers) = (one.uses.pressure, usize::from(self.spec.full.registers()));
+        if self.spec.full == Width::Z && 4 * needed <= registers {
+            Some(self.copies_of_body(4))
+        } else if 2 * needed <= registers + MANY_VALUES {
+            Some(self.copies_of_body(2))
+        } else {
+            None
         }
-        let two = self.copies_of_body(2);
-        (two.uses.pressure <= registers + MANY_VALUES).then_some(two)
     }
 
     fn copies_of_body(&self, copies: usize) -> Ready<'s> {
@@ -311,19 +310,19 @@ impl<'s> Writer<'s> {
     }
 
     fn write(&mut self, Ready { line, uses }: &Ready<'_>, fixed: &[(Id, u8)]) {
-        self.place(line, uses, fixed);
-    }
-
-    fn place(&mut self, line: &Line, uses: &Uses, fixed: &[(Id, u8)]) {
         let full = self.spec.full;
         let Writer { asm, frame, sites, spills, .. } = self;
-        Allocator { asm, places: frame, sites, spills, full }.write(line, uses, fixed);
+        let near = frame.tail;
+        Allocator { asm, places: frame, sites, spills, full, near }.write(line, uses, fixed);
     }
 
     /// Constants and the like for registers that no copy needs, those most used first, from a register downwards.
     fn pins(&self, uses: &Uses, last: u8) -> Vec<(Id, u8)> {
         let most = if self.spec.full == Width::Z { 24 } else { 8 };
         let spare = usize::from(last).saturating_sub(uses.pressure + 2).min(most);
+        if spare == 0 {
+            return Vec::new();
+        }
         let values = &self.built.pieces.values;
         let mut uses = vec![0u32; values.len()];
         for Inst { args, .. } in &self.built.pieces.body {
@@ -384,7 +383,7 @@ impl<'s> Writer<'s> {
     }
 
     /// What is left of a row, less than a vector.
-    fn tail(&mut self, Ready { line, uses }: &Ready<'_>) {
+    fn tail(&mut self, line: &Ready<'_>) {
         let done = self.asm.label();
         self.asm.sub(RDX, RAX);
         self.asm.jump_if(Condition::Equal, done);
@@ -402,7 +401,7 @@ impl<'s> Writer<'s> {
             }
         }
         self.frame.tail = true;
-        self.place(&line.near(), uses, &[]);
+        self.write(line, &[]);
         self.frame.tail = false;
         if let Some((operand, _)) = written {
             self.bring_out(operand);

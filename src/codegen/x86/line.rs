@@ -1,22 +1,24 @@
 //! Straight lines of instructions, made of copies of a kernel's pieces, and when each value on them is wanted.
 
 use super::inst::{Home, Id, Inst, NONE, Value};
-use super::op;
 
 /// No further use.
 pub(super) const NEVER: u32 = u32::MAX;
 
 /// An instruction of one copy of a piece of code.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Placed {
-    pub(super) inst: Inst,
+#[derive(Clone, Copy)]
+pub(super) struct Placed<'p> {
+    pub(super) inst: &'p Inst,
     pub(super) copy: u8,
+    /// The result and the operands, by their names in this copy.
+    pub(super) to: Id,
+    pub(super) args: [Id; 3],
 }
 
 /// A straight line of instructions: some copies of some pieces.
 pub(super) struct Line<'p> {
     pub(super) values: &'p [Value],
-    pub(super) placed: Vec<Placed>,
+    pub(super) placed: Vec<Placed<'p>>,
     pub(super) copies: usize,
     /// A value that all copies share though they change it.
     shared: Id,
@@ -28,73 +30,74 @@ impl<'p> Line<'p> {
         Line { values, placed: Vec::new(), copies, shared }
     }
 
-    /// The same line with nothing stored past the caches.
-    pub(super) fn near(&self) -> Line<'p> {
-        let mut placed = self.placed.clone();
-        for placed in placed.iter_mut().filter(|placed| placed.inst.op == op::MOVNTPS_STORE) {
-            placed.inst.op = op::MOVUPS_STORE;
-        }
-        Line { placed, ..*self }
-    }
-
     /// The name of a value in one of the copies.
     pub(super) fn id(&self, id: Id, copy: usize) -> Id {
-        if id == NONE || id == self.shared || self.is_shared(id) { id } else { id + (copy * self.values.len()) as Id }
+        if id == NONE || copy == 0 || id == self.shared || self.is_shared(id) {
+            id
+        } else {
+            id + (copy * self.values.len()) as Id
+        }
     }
 
     /// Whether a value is the same in all copies.
     fn is_shared(&self, id: Id) -> bool {
-        let value = self.values[id as usize];
+        let value = &self.values[id as usize];
         value.invariant || matches!(value.home, Home::Tail32 | Home::Tail64 | Home::Accumulators(_))
     }
 
     /// Adds instructions for some copies, one of each copy in turn.
-    pub(super) fn add(&mut self, insts: &[Inst], copies: std::ops::Range<usize>) {
+    pub(super) fn add(&mut self, insts: &'p [Inst], copies: std::ops::Range<usize>) {
+        self.placed.reserve(insts.len() * copies.len());
         for inst in insts {
             for copy in copies.clone() {
                 let (to, args) = (self.id(inst.to, copy), inst.args.map(|id| self.id(id, copy)));
-                self.placed.push(Placed { inst: Inst { to, args, ..*inst }, copy: copy as u8 });
+                self.placed.push(Placed { inst, copy: copy as u8, to, args });
             }
         }
     }
 }
 
-/// When each operand of each instruction is wanted next, and each result first.
+/// When an instruction's operands are wanted next, and its result first.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) args: [u32; 3],
+    pub(super) result: u32,
+}
+
+/// When the values of each instruction are wanted.
 pub(super) struct Uses {
-    pub(super) args: Vec<[u32; 3]>,
-    pub(super) results: Vec<u32>,
+    pub(super) wanted: Vec<Wanted>,
     /// The most values that are alive at one time and have no home.
     pub(super) pressure: usize,
 }
 
 impl Uses {
     pub(super) fn of(line: &Line) -> Uses {
-        let count = line.values.len();
-        let homeless = |id: Id| line.values[id as usize % count].home == Home::None;
-        let mut seen = vec![NEVER; count * line.copies.max(1)];
-        let mut uses =
-            Uses { args: vec![[NEVER; 3]; line.placed.len()], results: vec![NEVER; line.placed.len()], pressure: 0 };
-        let mut alive = 0usize;
+        let homeless = |id: Id| usize::from(line.values[id as usize].home == Home::None);
+        let mut seen = vec![NEVER; line.values.len() * line.copies.max(1)];
+        let mut wanted = vec![Wanted { args: [NEVER; 3], result: NEVER }; line.placed.len()];
+        let (mut alive, mut pressure) = (0, 0);
         for (at, placed) in line.placed.iter().enumerate().rev() {
-            let Inst { to, args, .. } = placed.inst;
-            uses.pressure = uses.pressure.max(alive);
-            if to != NONE {
-                uses.results[at] = seen[to as usize];
-                alive -= usize::from(homeless(to) && seen[to as usize] != NEVER);
-                seen[to as usize] = NEVER;
-            }
-            for (k, &arg) in args.iter().enumerate() {
-                if arg != NONE {
-                    uses.args[at][k] = seen[arg as usize];
+            let wanted = &mut wanted[at];
+            pressure = pressure.max(alive);
+            if placed.to != NONE {
+                wanted.result = std::mem::replace(&mut seen[placed.to as usize], NEVER);
+                if wanted.result != NEVER {
+                    alive -= homeless(placed.inst.to);
                 }
             }
-            for (k, &arg) in args.iter().enumerate() {
-                if arg != NONE && !args[..k].contains(&arg) {
-                    alive += usize::from(homeless(arg) && seen[arg as usize] == NEVER);
-                    seen[arg as usize] = at as u32;
+            for (k, &arg) in placed.args.iter().enumerate() {
+                if arg != NONE {
+                    wanted.args[k] = seen[arg as usize];
+                }
+            }
+            for (k, &arg) in placed.args.iter().enumerate() {
+                // Named twice, it counts once.
+                if arg != NONE && std::mem::replace(&mut seen[arg as usize], at as u32) == NEVER {
+                    alive += homeless(placed.inst.args[k]);
                 }
             }
         }
-        uses
+        Uses { wanted, pressure }
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Evex {
 pub(super) enum Memory {
     /// As wide as the instruction, so that short displacements count in such vectors.
     Full,
+    /// As before; and the result is a mask register.
+    FullToMask,
     Part,
     /// As before; and VEX does not have the instruction.
     FullOnly,
@@ -70,7 +72,7 @@ impl Op {
 
     /// Whether it compares: in EVEX, the result is then a mask register.
     pub(super) fn compares(self) -> bool {
-        matches!(self, CMPPS | CMPPD | PCMPEQD | PCMPEQQ | PCMPGTD | PCMPGTQ)
+        matches!(self.evex, Some(Evex { memory: Memory::FullToMask, .. }))
     }
 }
 
@@ -144,8 +146,8 @@ ops! {
     SQRTPD: Rm 1 1 0 0x51 "xyz" 1 Full;
     ROUNDPS: Rmi 3 1 0 0x08 "xyz" 0 Full;
     ROUNDPD: Rmi 3 1 0 0x09 "xyz" 1 Full;
-    CMPPS: Rvmi 1 0 0 0xc2 "xyz" 0 Full;
-    CMPPD: Rvmi 1 1 0 0xc2 "xyz" 1 Full;
+    CMPPS: Rvmi 1 0 0 0xc2 "xyz" 0 FullToMask;
+    CMPPD: Rvmi 1 1 0 0xc2 "xyz" 1 FullToMask;
     FMADD132PS: Rvm 2 1 0 0x98 "xyz" 0 Full;
     FMADD132PD: Rvm 2 1 1 0x98 "xyz" 1 Full;
     FMADD213PS: Rvm 2 1 0 0xa8 "xyz" 0 Full;
@@ -171,10 +173,10 @@ ops! {
     PANDN: Rvm 1 1 0 0xdf "xyz" 0 Full;
     POR: Rvm 1 1 0 0xeb "xyz" 0 Full;
     PXOR: Rvm 1 1 0 0xef "xyz" 0 Full;
-    PCMPEQD: Rvm 1 1 0 0x76 "xyz" 0 Full;
-    PCMPEQQ: Rvm 2 1 0 0x29 "xyz" 1 Full;
-    PCMPGTD: Rvm 1 1 0 0x66 "xyz" 0 Full;
-    PCMPGTQ: Rvm 2 1 0 0x37 "xyz" 1 Full;
+    PCMPEQD: Rvm 1 1 0 0x76 "xyz" 0 FullToMask;
+    PCMPEQQ: Rvm 2 1 0 0x29 "xyz" 1 FullToMask;
+    PCMPGTD: Rvm 1 1 0 0x66 "xyz" 0 FullToMask;
+    PCMPGTQ: Rvm 2 1 0 0x37 "xyz" 1 FullToMask;
     PSLLVD: Rvm 2 1 0 0x47 "xyz" 0 Full;
     PSLLVQ: Rvm 2 1 1 0x47 "xyz" 1 Full;
     PSRLVD: Rvm 2 1 0 0x45 "xyz" 0 Full;

@@ -32,7 +32,7 @@ pub(super) fn write(asm: &mut Asm, sites: &[Site], save: usize, full: Width, lan
     for site in sites {
         asm.bind(site.cold);
         asm.store_immediate(Mem::Base(RDI, SITE), packed(site, lanes));
-        let function = match site.f {
+        let function = match *site.f {
             LaneFn::F32(_, f) => f as usize,
             LaneFn::F64(_, f) => f as usize,
         };

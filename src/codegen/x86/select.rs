@@ -23,9 +23,10 @@ pub(super) struct Select {
     pub(super) pieces: Pieces,
     /// Where instructions go that are not the same all along a row.
     pub(super) piece: Piece,
-    constants: QuickMap<[u64; 4], Id>,
-    /// The bits of a mask's lanes; 0 where it is a constant of any width.
-    mask_bits: QuickMap<Id, u32>,
+    /// The values of the constants.
+    constants: Vec<Id>,
+    /// The bits of each value's lanes, where it is a mask; 0 where it is a constant of any width.
+    mask_bits: Vec<u32>,
     /// Masks made of others.
     remade: QuickMap<(Id, u32), Id>,
     /// Values whose 64-bit lanes have a high half of zeros.
@@ -42,15 +43,17 @@ pub(super) enum Piece {
 }
 
 impl Select {
-    pub(super) fn new(full: Width, lanes: usize) -> Select {
+    /// For a program of about so many words.
+    pub(super) fn new(full: Width, lanes: usize, words: usize) -> Select {
+        let (values, body) = (Vec::with_capacity(words + words / 4), Vec::with_capacity(words));
         Select {
             full,
             lanes,
             too_wide: false,
-            pieces: Pieces::default(),
+            pieces: Pieces { values, body, ..Pieces::default() },
             piece: Piece::Body,
-            constants: QuickMap::default(),
-            mask_bits: QuickMap::default(),
+            constants: Vec::new(),
+            mask_bits: Vec::with_capacity(words + words / 4),
             remade: QuickMap::default(),
             small: QuickSet::default(),
         }
@@ -80,6 +83,7 @@ impl Select {
     /// A value that is found in memory.
     pub(super) fn at_home(&mut self, home: Home, width: Width, invariant: bool) -> Id {
         self.pieces.values.push(Value { home, width, invariant });
+        self.mask_bits.push(0);
         self.pieces.values.len() as Id - 1
     }
 
@@ -149,12 +153,12 @@ impl Select {
     // Constants
 
     pub(super) fn constant(&mut self, bits: [u64; 4]) -> Id {
-        if let Some(&known) = self.constants.get(&bits) {
-            return known;
+        if let Some(known) = self.pieces.constants.iter().position(|known| known[0] == bits[0] && *known == bits) {
+            return self.constants[known];
         }
+        let id = self.at_home(Home::Constant(self.constants.len() as u32), self.full, true);
         self.pieces.constants.push(bits);
-        let id = self.at_home(Home::Constant(self.pieces.constants.len() as u32 - 1), self.full, true);
-        self.constants.insert(bits, id);
+        self.constants.push(id);
         id
     }
 
@@ -182,13 +186,13 @@ impl Select {
 
     /// Says how wide a new mask's lanes are.
     pub(super) fn new_mask(&mut self, mask: Id, bits: u32) -> Id {
-        self.mask_bits.insert(mask, bits);
+        self.mask_bits[mask as usize] = bits;
         mask
     }
 
     /// A mask with lanes of the given width.
     pub(super) fn mask(&mut self, mask: Id, bits: u32) -> Id {
-        let has = self.mask_bits.get(&mask).copied().unwrap_or(0);
+        let has = self.mask_bits[mask as usize];
         if has == 0 || has == bits {
             return mask;
         }
@@ -268,7 +272,7 @@ impl Select {
         self.instruction(Form::Fma, op, self.width(lane), [a, b, c], None)
     }
 
-    fn rare(&mut self, lane: Lane, f: LaneFn, when: Id, x: Id, otherwise: Id) -> Id {
+    fn rare(&mut self, lane: Lane, f: &'static LaneFn, when: Id, x: Id, otherwise: Id) -> Id {
         // A call belongs into the body: the preamble keeps to plain instructions.
         let to = self.at_home(Home::None, self.width(lane), false);
         let args = [when, x, otherwise];
@@ -293,8 +297,7 @@ impl Select {
 
     /// The widest of some masks.
     fn common_bits(&self, masks: &[Id]) -> u32 {
-        let widest = masks.iter().filter_map(|mask| self.mask_bits.get(mask)).max();
-        widest.copied().unwrap_or(0).max(32)
+        masks.iter().map(|&mask| self.mask_bits[mask as usize]).fold(32, u32::max)
     }
 
     /// A word of two operands, or `None` where there are no instructions for it.
@@ -455,7 +458,7 @@ impl Select {
 
     /// A mask the other way round.
     pub(super) fn not(&mut self, mask: Id) -> Id {
-        let bits = self.mask_bits.get(&mask).copied().unwrap_or(0);
+        let bits = self.mask_bits[mask as usize];
         // A constant that fits any width still does.
         let width = if bits == 32 { self.width(Lane::Mask) } else { self.full };
         let ones = self.ones();

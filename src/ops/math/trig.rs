@@ -42,14 +42,14 @@ pub(crate) fn sin(e: &mut Emit, x: Val) -> Val {
     let reduced = reduce(e, x);
     let result = by_quadrant(e, reduced, 0);
     let result = zero_is_itself(e, x, result);
-    for_huge(e, x, [LaneFn::F32("sin_huge_f32", huge::sin_f32), LaneFn::F64("sin_huge_f64", huge::sin)], result)
+    for_huge(e, x, [&LaneFn::F32("sin_huge_f32", huge::sin_f32), &LaneFn::F64("sin_huge_f64", huge::sin)], result)
 }
 
 /// Cosine.
 pub(crate) fn cos(e: &mut Emit, x: Val) -> Val {
     let reduced = reduce(e, x);
     let result = by_quadrant(e, reduced, 1);
-    for_huge(e, x, [LaneFn::F32("cos_huge_f32", huge::cos_f32), LaneFn::F64("cos_huge_f64", huge::cos)], result)
+    for_huge(e, x, [&LaneFn::F32("cos_huge_f32", huge::cos_f32), &LaneFn::F64("cos_huge_f64", huge::cos)], result)
 }
 
 /// Tangent: sine over cosine, or in odd quadrants minus cosine over sine.
@@ -63,7 +63,7 @@ pub(crate) fn tan(e: &mut Emit, x: Val) -> Val {
     let sign = e.shl(reduced.quadrant, by_lane(x.lane, 31, 63));
     let result = flip_sign(e, ratio, sign);
     let result = zero_is_itself(e, x, result);
-    for_huge(e, x, [LaneFn::F32("tan_huge_f32", huge::tan_f32), LaneFn::F64("tan_huge_f64", huge::tan)], result)
+    for_huge(e, x, [&LaneFn::F32("tan_huge_f32", huge::tan_f32), &LaneFn::F64("tan_huge_f64", huge::tan)], result)
 }
 
 /// `x = n π/2 + r + rest`.
@@ -140,7 +140,7 @@ fn zero_is_itself(e: &mut Emit, x: Val, result: Val) -> Val {
 
 /// `result`, but by a scalar function where `|x|` is beyond what three parts of π/2 can reduce: 2^17 for f32, where `n` is
 /// still right to 1 % of a quadrant, and 2^36 for f64.
-fn for_huge(e: &mut Emit, x: Val, [in_f32, in_f64]: [LaneFn; 2], result: Val) -> Val {
+fn for_huge(e: &mut Emit, x: Val, [in_f32, in_f64]: [&'static LaneFn; 2], result: Val) -> Val {
     let limit = e.float(x.lane, fast_limit(x.lane));
     let size = e.abs(x);
     let huge = e.lt(limit, size);

@@ -1,13 +1,16 @@
 //! Writing a vector program, word by word. Equal words are written once.
 
-use super::{Binary, Compare, Lane, LaneFn, QuickMap, Table, Unary, Val, Word};
+use super::{Binary, Compare, Lane, LaneFn, QuickMap, Table, Unary, Val, Word, quick_hash};
 use crate::dtype::{DType, Literal};
 
+/// There is room for so many words from the beginning: few programs have more.
+const FEW: usize = 96;
+
 /// A vector program being written.
-#[derive(Default)]
 pub(crate) struct Emit {
     words: Vec<(Word, Lane)>,
-    known: QuickMap<Word, Val>,
+    /// The last word with each hash.
+    known: QuickMap<u64, u32>,
 }
 
 #[allow(clippy::wrong_self_convention)] // `to_` and `from_` name the word, self is the writer
@@ -15,7 +18,7 @@ pub(crate) struct Emit {
 impl Emit {
     /// An empty program.
     pub(crate) fn new() -> Emit {
-        Emit::default()
+        Emit { words: Vec::with_capacity(FEW), known: QuickMap::with_capacity_and_hasher(FEW, Default::default()) }
     }
 
     /// The finished words with the lane type of each.
@@ -24,15 +27,14 @@ impl Emit {
     }
 
     fn word(&mut self, word: Word, lane: Lane) -> Val {
-        if let Some(&known) = self.known.get(&word)
-            && known.lane == lane
-        {
-            return known;
+        let next = self.words.len() as u32;
+        let known = self.known.entry(quick_hash(&word)).or_insert(next);
+        if self.words.get(*known as usize) == Some(&(word, lane)) {
+            return Val { id: *known, lane };
         }
-        let val = Val { id: self.words.len() as u32, lane };
+        *known = next;
         self.words.push((word, lane));
-        self.known.insert(word, val);
-        val
+        Val { id: next, lane }
     }
 
     fn unary(&mut self, unary: Unary, x: Val, lane: Lane) -> Val {
@@ -259,12 +261,12 @@ impl Emit {
     }
 
     /// An entry of a constant table; `index` is an `I64` lane within it.
-    pub(crate) fn lookup(&mut self, table: Table, lane: Lane, index: Val) -> Val {
+    pub(crate) fn lookup(&mut self, table: &'static Table, lane: Lane, index: Val) -> Val {
         self.word(Word::Lookup { table, lane, index }, lane)
     }
 
     /// `when ? f(x) : otherwise`, for lanes that are seldom.
-    pub(crate) fn rare(&mut self, when: Val, f: LaneFn, x: Val, otherwise: Val) -> Val {
+    pub(crate) fn rare(&mut self, when: Val, f: &'static LaneFn, x: Val, otherwise: Val) -> Val {
         self.word(Word::Rare { when, f, x, otherwise }, otherwise.lane)
     }
 }

@@ -217,15 +217,15 @@ fn a_fused_multiply_add_rounds_once() {
 
 #[test]
 fn sources_choices_tables_and_rare_lanes_give_what_they_say() {
-    static ENTRIES: [u64; 3] = [10, 20, 30];
+    static TABLE: Table = Table { name: "tens", entries: &[10, 20, 30] };
     let mut e = Emit::new();
     let x = e.load(1, DType::F32);
     let position = e.position();
     let two = e.int(Lane::I64, 2);
-    let entry = e.lookup(Table { name: "tens", entries: &ENTRIES }, Lane::I64, two);
+    let entry = e.lookup(&TABLE, Lane::I64, two);
     let one = e.float(Lane::F32, 1.0);
     let big = e.lt(one, x);
-    let rare = e.rare(big, LaneFn::F32("halve", |x| x / 2.0), x, one);
+    let rare = e.rare(big, &LaneFn::F32("halve", |x| x / 2.0), x, one);
     let chosen = e.select(big, entry, position);
     let words = e.finish();
     let loads = |x: f32| [0, u64::from(x.to_bits())];

@@ -15,7 +15,7 @@ pub(crate) mod scale;
 pub(crate) use emit::{Emit, lane_bits};
 #[cfg(test)]
 pub(crate) use eval::eval;
-pub(crate) use quick::{QuickMap, QuickSet};
+pub(crate) use quick::{QuickMap, QuickSet, quick_hash};
 
 use crate::dtype::DType;
 
@@ -227,14 +227,14 @@ pub(crate) enum Word {
     Fma(Val, Val, Val),
     /// `table[index]`; the index (`I64`) is within the table. `F64` or `I64` by `lane`.
     Lookup {
-        table: Table,
+        table: &'static Table,
         lane: Lane,
         index: Val,
     },
     /// `when ? f(x) : otherwise`; cheap where no lane is set.
     Rare {
         when: Val,
-        f: LaneFn,
+        f: &'static LaneFn,
         x: Val,
         otherwise: Val,
     },

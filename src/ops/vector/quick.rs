@@ -1,13 +1,20 @@
 //! Maps with a quick hash, for what the library makes itself: nobody makes its keys collide on purpose.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// A map with a quick hash.
 pub(crate) type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 
 /// A set with a quick hash.
 pub(crate) type QuickSet<K> = HashSet<K, BuildHasherDefault<Mix>>;
+
+/// The hash of something, for those who want to make it only once.
+pub(crate) fn quick_hash(of: &impl Hash) -> u64 {
+    let mut mix = Mix::default();
+    of.hash(&mut mix);
+    mix.finish()
+}
 
 /// Mixes word by word.
 #[derive(Default)]

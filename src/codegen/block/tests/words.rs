@@ -255,7 +255,7 @@ fn every_comparison_means_what_it_says() {
 #[test]
 fn select_fma_lookup_and_rare_mean_what_they_say() {
     static ENTRIES: [u64; 5] = [0x3ff0_0000_0000_0000, 7, u64::MAX, 0x4008_0000_0000_0000, 42];
-    let table = Table { name: "five", entries: &ENTRIES };
+    static TABLE: Table = Table { name: "five", entries: &ENTRIES };
     let mut random = Random::new(6);
     let rows = [(1, 7), (900, 7), (600, 0), (600, 1), (600, 2), (600, 3), (600, 4), (600, 5), (600, 6)];
     for (n, dense) in rows {
@@ -270,8 +270,8 @@ fn select_fma_lookup_and_rare_mean_what_they_say() {
             });
             check(&program, &operands);
             let f = match lane {
-                Lane::F32 => LaneFn::F32("thrice", |x| x * 3.0),
-                Lane::F64 => LaneFn::F64("thrice", |x| x * 3.0),
+                Lane::F32 => &LaneFn::F32("thrice", |x| x * 3.0),
+                Lane::F64 => &LaneFn::F64("thrice", |x| x * 3.0),
                 Lane::Mask | Lane::I32 | Lane::I64 => continue,
             };
             let program = map(n, &loads, dtype, |emit| {
@@ -292,7 +292,7 @@ fn select_fma_lookup_and_rare_mean_what_they_say() {
                 let (x, five) = (emit.load(0, DType::U8), emit.int(Lane::I32, 5));
                 let index = emit.integer(Binary::RemU, x, five);
                 let index = emit.convert(Unary::ZeroExtend, index, Lane::I64);
-                emit.lookup(table, lane, index)
+                emit.lookup(&TABLE, lane, index)
             });
             check(&program, &[values(&mut random, DType::U8, n)]);
         }

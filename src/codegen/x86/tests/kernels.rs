@@ -109,8 +109,8 @@ fn seldom_calls_change_only_their_lanes() {
                 let mut sum = x[0];
                 for (k, &term) in terms.iter().enumerate() {
                     let f = match lane {
-                        Lane::F32 => LaneFn::F32("halved", |x| x * 0.5),
-                        _ => LaneFn::F64("halved", |x| x * 0.5),
+                        Lane::F32 => &LaneFn::F32("halved", |x| x * 0.5),
+                        _ => &LaneFn::F64("halved", |x| x * 0.5),
                     };
                     let large = emit.lt(limit, term);
                     let y = if k % 5 == 0 { emit.rare(large, f, term, x[k % 4]) } else { term };

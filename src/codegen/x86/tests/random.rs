@@ -104,3 +104,22 @@ fn code_is_never_writable_and_executable_at_once() {
     assert!(line.contains(" r-xp "), "{line}");
     assert!(maps.lines().all(|line| !line.contains("rwx")), "{maps}");
 }
+
+#[test]
+fn code_lies_apart_from_other_code_and_outlives_it() {
+    // Enough for several regions, and one that needs a region of its own.
+    let lengths = [1, 4096, 4097, 60_000, 100_000, 9, 500_000, 70_000, 12];
+    let code = |k: usize| vec![k as u8 + 1; lengths[k]];
+    let mut all: Vec<(usize, Pages)> = (0..lengths.len()).map(|k| (k, Pages::new(&code(k)).unwrap())).collect();
+    for turn in 0.. {
+        for (k, pages) in &all {
+            // SAFETY: the pages begin with so many bytes, and nobody writes to them.
+            let found = unsafe { std::slice::from_raw_parts(pages.start(), lengths[*k]) };
+            assert_eq!(found, code(*k));
+        }
+        if all.is_empty() {
+            return;
+        }
+        all.remove(turn * 5 % all.len());
+    }
+}

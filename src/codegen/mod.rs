@@ -122,6 +122,30 @@ impl Compiled {
         }
     }
 
+    /// Runs a program without a fold over one axis, all of whose operands are read at strides, on several rows: on the first elements of the
+    /// axis, `sizes` being the rows and the elements of each. `steps` has the bytes from one row to the next, for each operand and then for
+    /// the output.
+    ///
+    /// # Safety
+    /// As for [`Compiled::run`], for each row; the elements are no more than the axis has.
+    pub(crate) unsafe fn run_rows(&self, sizes: [usize; 2], steps: &[i64], call: &Call<'_>) -> Result<(), Fault> {
+        debug_assert_eq!(steps.len(), call.loads.len() + 1, "a step for each operand and the output");
+        if sizes.contains(&0) {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise is the callee's.
+        unsafe {
+            match &self.0 {
+                #[cfg(all(target_arch = "x86_64", unix))]
+                Kind::Jit(jit) => {
+                    jit.run_rows(sizes, steps, call);
+                    Ok(())
+                }
+                Kind::Block(block) => block.run_rows(sizes, steps, call),
+            }
+        }
+    }
+
     /// Combines partial results into the output. Only where there are any, after all parts have run.
     ///
     /// # Safety

@@ -4,10 +4,9 @@ use super::axes::Group;
 use super::deliver::deliver;
 use super::fetch::Fetch;
 use super::kernel::{Kernel, Next, Tile, narrow_tile, panels_at_once, same};
-use super::pack::{View, fill};
 use super::plan::{Pack, Path, Plan, Read, share};
 use super::room::Room;
-use super::{Operand, Operands, Product, Source};
+use super::{Operand, Operands, Product, Source, Wanted};
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -192,13 +191,12 @@ impl<K: Kernel> Worker<'_, K> {
         };
         // SAFETY: the caller's promise; the scratch has room for the largest block that is packed.
         unsafe {
+            let view = operand.at(batch, base);
             if let Some(source) = source {
-                fill(source, batch, lines, depth, width, elem_panel, elems);
+                let wanted = Wanted { batch, lines, depth, width, panel: elem_panel };
+                source.fill(&wanted, elems.cast());
+                view.close_border(&wanted, elems);
             } else {
-                let at = operand.offset + operand.batch.offset(batch);
-                let border = operand.border.as_ref().map(|border| border.seen(batch, at));
-                let base = base.wrapping_offset(at);
-                let view = View { base, lines: &operand.lines, depth: &operand.depth, border };
                 view.pack::<K>(lines, depth, width, elem_panel, elems);
             }
             if !same::<K>() {

@@ -23,6 +23,7 @@ mod kernel;
 mod pack;
 mod pack_border;
 mod plan;
+mod reader;
 mod room;
 mod strip;
 #[cfg(test)]
@@ -30,6 +31,7 @@ mod tests;
 mod tiny;
 mod vector;
 
+pub(crate) use reader::Reader;
 pub(crate) use strip::{Strip, StripRun};
 
 use crate::dtype::DType;
@@ -64,7 +66,8 @@ pub(crate) struct Side {
     pub strides: Vec<i64>,
     /// The element at index 0 of every axis.
     pub offset: i64,
-    /// Whether a [`Source`] stands for the operand in every run; strides and offset say nothing then.
+    /// Whether a [`Source`] stands for the operand in every run. Strides then say how the operand would lie in memory: which batch indices are
+    /// alike, and which way it is best computed.
     pub computed: bool,
     /// Where there are elements: at indices that keep all of these. Elsewhere there are zeros.
     pub guards: Vec<Guard>,
@@ -92,6 +95,8 @@ pub(crate) struct Product {
     shared_bytes: usize,
     thread_bytes: usize,
     tiles: Vec<TileShape>,
+    /// The lines of a panel of the left operand, and of the right one.
+    widths: [usize; 2],
     run: unsafe fn(&Product, usize, usize, &Operands<'_>),
 }
 
@@ -153,23 +158,28 @@ pub(crate) trait Tile: Sync {
     unsafe fn finish(&self, batch: usize, rows: Range<usize>, cols: Range<usize>, tile: *mut u8, stride: usize);
 }
 
+/// A block of an operand, in panels: lines × depths (flat indices; lines are rows of the left operand or columns of the right one) of
+/// one flat batch index.
+///
+/// A panel has `width` lines, and begins `panel` elements behind the one before. Counted from the first line and the first depth, element
+/// `(line, k)` is at `line / width * panel + k * width + line % width`.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub batch: usize,
+    pub lines: Range<usize>,
+    pub depth: Range<usize>,
+    pub width: usize,
+    pub panel: usize,
+}
+
 /// An operand that is computed.
 pub(crate) trait Source: Sync {
-    /// Writes lines × depths (flat indices; lines are rows of the left operand or columns of the right one) of one flat
-    /// batch index, in the dtype of the contraction: element `(line, k)` to
-    /// `to + (line - lines.start) * line_stride + (k - depth.start) * depth_stride` elements.
+    /// Writes a block in the dtype of the contraction. Where the last panel has no more lines it may write anything; so it may where the guards
+    /// of the operand say that there is no element.
     ///
     /// # Safety
-    /// These places may be written.
-    unsafe fn fill(
-        &self,
-        batch: usize,
-        lines: Range<usize>,
-        depth: Range<usize>,
-        to: *mut u8,
-        line_stride: usize,
-        depth_stride: usize,
-    );
+    /// There is room for whole panels.
+    unsafe fn fill(&self, wanted: &Wanted, to: *mut u8);
 }
 
 impl Product {
@@ -201,6 +211,11 @@ impl Product {
     /// The shapes of all tiles that there are, each once; the largest first.
     pub(crate) fn tiles(&self) -> &[TileShape] {
         &self.tiles
+    }
+
+    /// The lines of each panel of the left or the right operand, where it is computed.
+    pub(crate) fn width(&self, is_left: bool) -> usize {
+        self.widths[usize::from(!is_left)]
     }
 
     /// Runs one part.

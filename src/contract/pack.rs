@@ -4,7 +4,6 @@
 //! `k * width + line`. Where the last panel has no more lines it holds zeros, or some line again;
 //! what comes of them is never stored.
 
-use super::Source;
 use super::axes::{Group, Run};
 use super::border::Seen;
 use super::kernel::{Cut, Element, Kernel, Piece};
@@ -44,6 +43,8 @@ impl<E: Element> View<'_, E> {
         unsafe {
             if let Some(border) = &self.border {
                 self.pack_border::<K>(border, lines, depth, width, panel, to);
+            } else if self.lines.is_still() {
+                self.repeat(lines, depth, width, panel, to);
             } else if self.lines.uniform(&lines) == Some(1) {
                 match width {
                     4 => self.pack_along::<K, 4>(lines, depth, panel, to),
@@ -100,6 +101,27 @@ impl<E: Element> View<'_, E> {
                 }
                 done += run.len;
             }
+        }
+    }
+
+    /// Lines that are all the same: each element fills a panel's width.
+    ///
+    /// # Safety
+    /// As for [`View::pack`].
+    unsafe fn repeat(&self, lines: Range<usize>, depth: Range<usize>, width: usize, panel: usize, to: *mut E) {
+        let len = depth.len() * width;
+        let mut done = 0;
+        // SAFETY: the caller's promise.
+        unsafe {
+            for run in self.depth.runs(depth) {
+                for k in 0..run.len {
+                    let element = *self.base.offset(run.offset + k as isize * run.stride);
+                    (0..width).for_each(|i| *to.add((done + k) * width + i) = element);
+                }
+                done += run.len;
+            }
+            // All panels are the same.
+            (1..lines.len().div_ceil(width)).for_each(|i| to.copy_to_nonoverlapping(to.add(i * panel), len));
         }
     }
 
@@ -219,32 +241,6 @@ pub(super) unsafe fn pack_run<K: Kernel>(starts: &[*const K::Elem], run: Run, ah
             for (i, line) in lines.iter().enumerate() {
                 *to.add(k * width + i) = *line.offset(k as isize * run.stride);
             }
-        }
-    }
-}
-
-/// Computes panels of an operand. Lines that are missing are zeros.
-///
-/// # Safety
-/// `to` has room for whole panels.
-pub(super) unsafe fn fill<E: Element>(
-    source: &dyn Source,
-    batch: usize,
-    lines: Range<usize>,
-    depth: Range<usize>,
-    width: usize,
-    panel: usize,
-    to: *mut E,
-) {
-    for (i, start) in lines.clone().step_by(width).enumerate() {
-        let to = to.wrapping_add(i * panel);
-        let end = (start + width).min(lines.end);
-        // SAFETY: the caller's promise.
-        unsafe {
-            if end - start < width {
-                (0..depth.len() * width).for_each(|i| *to.add(i) = E::ZERO);
-            }
-            source.fill(batch, start..end, depth.clone(), to.cast(), 1, width);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! there were no border, where that stays within the buffer, and the lanes without elements are set to zero. Without a table, depth is
 //! walked in stretches, of which each line has a part.
 
+use super::Wanted;
 use super::axes::Run;
 use super::border::{Seen, Table};
 use super::kernel::{Cut, Element, Kernel};
@@ -62,31 +63,75 @@ impl<E: Element> View<'_, E> {
         let (mut places, mut open) = ([0; DEEPEST], [0; DEEPEST]);
         let side_by_side = self.lines.inner() == 1 && width == K::COLS;
         let places = if side_by_side { self.places(depth.clone(), &mut places) } else { &[] };
-        let in_turn = table.in_turn(depth.start);
         for (i, start) in lines.clone().step_by(width).enumerate() {
             let lines = start..(start + width).min(lines.end);
             let to = to.wrapping_add(i * panel);
-            let masks = table.masks(start);
-            let all = u16::MAX >> (16 - lines.len());
-            let is_whole = masks.iter().all(|masks| masks.iter().all(|&mask| mask == all));
-            let cut = match in_turn {
-                Some(first) => Cut { masks: masks[0], first },
-                None => {
-                    let open = &mut open[..depth.len()];
-                    table.open(&masks, &depth, open);
-                    Cut { masks: open, first: 0 }
-                }
-            };
+            let cut = table.cut(&lines, &depth, &mut open);
             // SAFETY: the caller's promise; what the masks leave lies inside.
             unsafe {
-                if side_by_side && self.pack_pieces::<K>(lines.clone(), places, (!is_whole).then_some(&cut), to) {
+                if side_by_side && self.pack_pieces::<K>(lines.clone(), places, cut.as_ref(), to) {
                     continue;
                 }
                 self.pack_nearby::<K>(border, lines, depth.clone(), width, to);
-                if !is_whole {
+                if let Some(cut) = cut {
                     close(cut, depth.len(), width, to);
                 }
             }
+        }
+    }
+
+    /// Puts the zeros of the border, if there is one, into panels.
+    ///
+    /// # Safety
+    /// The panels may be written.
+    pub(super) unsafe fn close_border(&self, panels: &Wanted, to: *mut E) {
+        let Some(border) = &self.border else { return };
+        let Wanted { lines, depth, width, panel, .. } = panels;
+        let mut open = [0; DEEPEST];
+        for first in depth.clone().step_by(DEEPEST) {
+            let depth = first..(first + DEEPEST).min(depth.end);
+            for (i, start) in lines.clone().step_by(*width).enumerate() {
+                let to = to.wrapping_add(i * panel + (first - panels.depth.start) * width);
+                let own = start..(start + width).min(lines.end);
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match border.table(lines, *width) {
+                        Some(table) => {
+                            if let Some(cut) = table.cut(&own, &depth, &mut open) {
+                                close(cut, depth.len(), *width, to);
+                            }
+                        }
+                        None => self.close_stretches(border, own, depth.clone(), *width, to),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stretch by stretch: one panel.
+    ///
+    /// # Safety
+    /// The panel may be written.
+    unsafe fn close_stretches(
+        &self,
+        border: &Seen<'_>,
+        lines: Range<usize>,
+        depth: Range<usize>,
+        width: usize,
+        to: *mut E,
+    ) {
+        let mut insides = [const { 0..0 }; WIDEST];
+        let mut first = depth.start;
+        while first < depth.end {
+            let len = border.even(first).min(depth.end - first);
+            border.insides(lines.clone(), first, len, &mut insides[..lines.len()]);
+            for (lane, inside) in insides[..lines.len()].iter().enumerate() {
+                for k in (0..inside.start).chain(inside.end..len) {
+                    // SAFETY: the caller's promise.
+                    unsafe { *to.add((first - depth.start + k) * width + lane) = E::ZERO };
+                }
+            }
+            first += len;
         }
     }
 
@@ -171,6 +216,25 @@ impl<E: Element> View<'_, E> {
             unsafe { pack_stretch::<K>(&starts[..width], &insides, run, to.add((first - depth.start) * width)) };
             first += len;
         }
+    }
+}
+
+impl Table {
+    /// The lanes that have elements in a panel of lines, at some depths; `None` if all have. There is room for the masks in `open`.
+    fn cut<'a>(&'a self, lines: &Range<usize>, depth: &Range<usize>, open: &'a mut [u16; DEEPEST]) -> Option<Cut<'a>> {
+        let masks = self.masks(lines.start);
+        let all = u16::MAX >> (16 - lines.len());
+        if masks.iter().all(|masks| masks.iter().all(|&mask| mask == all)) {
+            return None;
+        }
+        Some(match self.in_turn(depth.start) {
+            Some(first) => Cut { masks: masks[0], first },
+            None => {
+                let open = &mut open[..depth.len()];
+                self.open(&masks, depth, open);
+                Cut { masks: open, first: 0 }
+            }
+        })
     }
 }
 

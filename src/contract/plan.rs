@@ -3,6 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::kernel::{Avx2, Avx512};
 use super::kernel::{Kernel, Plain};
+use super::pack::View;
 use super::{
     Border, Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver, tiny, vector,
 };
@@ -249,6 +250,7 @@ fn ready<K: Kernel>(c: &Contraction) -> Product {
         shared_bytes: 0,
         thread_bytes: 0,
         tiles: Vec::new(),
+        widths: [K::ROWS, K::COLS],
         run,
     };
     if sizes.batch * sizes.rows * sizes.cols == 0 {
@@ -285,8 +287,7 @@ fn tiles<K: Kernel>(plan: &Plan) -> Vec<TileShape> {
 
 /// An operand over axes of these sizes: batch, lines and depth.
 pub(super) fn operand(side: &Side, sizes: [&[usize]; 3]) -> Operand {
-    let strides = if side.computed { &vec![0; sizes.concat().len()] } else { &side.strides };
-    let (batch, rest) = strides.split_at(sizes[0].len());
+    let (batch, rest) = side.strides.split_at(sizes[0].len());
     let (lines, depth) = rest.split_at(sizes[1].len());
     Operand {
         batch: Group::new(sizes[0], batch),
@@ -294,7 +295,7 @@ pub(super) fn operand(side: &Side, sizes: [&[usize]; 3]) -> Operand {
         depth: Group::new(sizes[2], depth),
         offset: side.offset as isize,
         computed: side.computed,
-        border: Border::new(&side.guards, sizes, side.len).filter(|_| !side.computed),
+        border: Border::new(&side.guards, sizes, side.len),
     }
 }
 
@@ -306,7 +307,19 @@ impl Operand {
 
     /// Whether every batch index has the same elements.
     fn is_still(&self) -> bool {
-        !self.computed && self.batch.is_still() && self.border.as_ref().is_none_or(Border::is_still)
+        self.batch.is_still() && self.border.as_ref().is_none_or(Border::is_still)
+    }
+
+    /// Whether panels that parts pack for themselves would be computed more than once, there being so many parts that need the same ones.
+    fn is_computed_again(&self, batch: usize, parts: usize) -> bool {
+        self.computed && (parts > 1 || (batch > 1 && self.is_still()))
+    }
+
+    /// One batch index, of an operand whose first element is at `base`.
+    pub(super) fn at<E>(&self, batch: usize, base: *const E) -> View<'_, E> {
+        let at = self.offset + self.batch.offset(batch);
+        let border = self.border.as_ref().map(|border| border.seen(batch, at));
+        View { base: base.wrapping_offset(at), lines: &self.lines, depth: &self.depth, border }
     }
 }
 
@@ -372,13 +385,14 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
 
     let reads = Direct::<K>::new(sizes);
     let left_plain = is_plain::<K>(left) && reads.left(left);
-    let left_read = match (left_plain, col_parts > 1 && (most_cols < LOCAL_COLS || rows > FEW)) {
+    let left_again = col_parts > 1 && (most_cols < LOCAL_COLS || rows > FEW);
+    let left_read = match (left_plain, left_again || left.is_computed_again(batch, col_parts)) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
         (false, false) => Read::Local,
     };
     let right_plain = is_plain::<K>(right) && right.lines.inner() == 1 && reads.right();
-    let right_read = match (right_plain, row_parts > 1) {
+    let right_read = match (right_plain, row_parts > 1 || right.is_computed_again(batch, row_parts)) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
         (false, false) if has_one_stride(right) => Read::Late,

@@ -11,7 +11,7 @@ use super::kernel::{Kernel, Number, same};
 use super::pack::View;
 use super::plan::{PART, Path, Sizes};
 use super::room::Room;
-use super::{Operand, Operands, Product, Source, TileShape};
+use super::{Operand, Operands, Product, Source, TileShape, Wanted};
 use std::ops::Range;
 
 /// How a product with a vector runs.
@@ -232,7 +232,11 @@ impl Worker<'_> {
                 from = all.cast_const();
                 let mut at = all;
                 if let Some(source) = source {
-                    source.fill(self.batch, line..line + 1, depths.clone(), at.cast(), 1, 1);
+                    let lines = line..line + 1;
+                    let depth = depths.clone();
+                    let wanted = Wanted { batch: self.batch, lines, depth, width: 1, panel: depths.len() };
+                    source.fill(&wanted, at.cast());
+                    operand.at(self.batch, all.cast_const()).close_border(&wanted, all);
                 } else if let Some(border) = &operand.border {
                     let at = operand.offset + operand.batch.offset(self.batch);
                     let border = Some(border.seen(self.batch, at));

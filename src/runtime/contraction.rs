@@ -1,16 +1,17 @@
 //! Contractions ready to run: the product of two operands, tile by tile, and what is done with each tile while it is in the cache.
 
 use super::prepared::{Prepare, Value};
+use super::producer::{Filling, Folded, Place};
 use super::run::{Failure, Failures, Space};
 use super::threads::seated;
 use crate::codegen::{self, Around, Call, Compiled};
-use crate::contract::{self, Guard, Operands, Product, Side, Tile, TileShape};
+use crate::contract::{self, Guard, Operands, Product, Side, Source, Tile, TileShape};
 use crate::graph::Node;
 use crate::lower;
 use crate::lower::program::{Access, Load, LoopProgram};
 use crate::memory::ALIGN;
 use crate::ops::vector::Emit;
-use crate::schedule::{Axes, Contraction, Kernel, MapReduce, Stage, Work, collapsed, kept_axes};
+use crate::schedule::{Axes, Contraction, Kernel, MapReduce, Producer, Stage, Work, collapsed, kept_axes};
 use crate::shape::{Bound, Bounded, row_major_strides};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -18,8 +19,8 @@ use std::ops::Range;
 /// A contraction with its finishing stages, ready to run.
 pub(super) struct Contracted {
     product: Product,
-    left: Value,
-    right: Value,
+    left: Factor,
+    right: Factor,
     /// Where the sums go, if no stage runs on their tiles.
     out: Option<Value>,
     /// Where the packed operands are.
@@ -27,6 +28,31 @@ pub(super) struct Contracted {
     /// Copies the tiles of the sums to memory, where they are needed there besides.
     copy: Option<Finishing>,
     stages: Vec<Finishing>,
+}
+
+/// Where an operand comes from.
+enum Factor {
+    /// It is in memory.
+    There(Value),
+    /// It is computed where it is packed.
+    Computed(Box<Folded>),
+}
+
+impl Factor {
+    fn pointer(&self, space: &Space) -> *const u8 {
+        match self {
+            Factor::There(value) => space.pointer(*value),
+            Factor::Computed(_) => std::ptr::null(),
+        }
+    }
+
+    /// What computes it on a thread.
+    fn source<'a>(&'a self, space: &'a Space, thread: usize) -> Option<Filling<'a>> {
+        match self {
+            Factor::There(_) => None,
+            Factor::Computed(folded) => Some(Filling { folded, space, thread }),
+        }
+    }
 }
 
 /// A stage that runs on tiles.
@@ -84,12 +110,22 @@ impl Contracted {
     pub(super) fn prepare(prepare: &mut Prepare<'_>, kernel: &Kernel, roles: &Contraction) -> Contracted {
         let (first, rest) = kernel.stages.split_first().expect("a kernel has a stage");
         let work = map_reduce(first);
-        let product = Product::new(&contract_of(work, roles, &first.reads));
-        let left = prepare.read(&first.reads[work.loads[roles.left].read]);
-        let right = prepare.read(&first.reads[work.loads[roles.right].read]);
+        let contraction = contract_of(work, roles, &first.reads, &kernel.producers);
+        let product = Product::new(&contraction);
+        let mut scratch = product.thread_bytes().next_multiple_of(ALIGN);
+        let [left, right] = [roles.left, roles.right].map(|load| {
+            match kernel.producers.iter().find(|producer| producer.load == load) {
+                None => Factor::There(prepare.read(&first.reads[work.loads[load].read])),
+                Some(producer) => {
+                    let is_left = load == roles.left;
+                    let lines = if is_left { &roles.rows } else { &roles.columns };
+                    let place = Place { space: &work.space, roles, lines, width: product.width(is_left) };
+                    Factor::Computed(Box::new(Folded::prepare(prepare, producer, &place, &mut scratch)))
+                }
+            }
+        });
         let shared = Some(product.shared_bytes()).filter(|&bytes| bytes > 0).map(|bytes| prepare.reserve_here(bytes));
         let mut contracted = Contracted { product, left, right, out: None, shared, copy: None, stages: Vec::new() };
-        let scratch = contracted.product.thread_bytes().next_multiple_of(ALIGN);
         if rest.is_empty() {
             contracted.out = Some(prepare.make(&first.node, None));
             prepare.scratch = prepare.scratch.max(scratch);
@@ -104,9 +140,13 @@ impl Contracted {
         Contracted { copy, stages, ..contracted }
     }
 
-    /// What runs each finishing stage on a whole tile.
+    /// What computes operands, and what runs each finishing stage on a whole tile.
     pub(super) fn compiled(&self) -> Vec<&Compiled> {
-        self.stages.iter().map(|stage| &stage.programs[0].1).collect()
+        let computed = [&self.left, &self.right].into_iter().filter_map(|factor| match factor {
+            Factor::There(_) => None,
+            Factor::Computed(folded) => Some(folded.compiled()),
+        });
+        computed.chain(self.stages.iter().map(|stage| &stage.programs[0].1)).collect()
     }
 
     /// Runs the product, phase by phase, and the stages on each of its tiles.
@@ -118,15 +158,16 @@ impl Contracted {
         for phase in 0..self.product.phases() {
             seated(space.threads(), self.product.parts(phase), &|part, thread| {
                 let finish = Finish { contracted: self, space, thread, failed: &failed };
+                let (left, right) = (self.left.source(space, thread), self.right.source(space, thread));
                 let operands = Operands {
-                    left: space.pointer(self.left),
-                    right: space.pointer(self.right),
+                    left: self.left.pointer(space),
+                    right: self.right.pointer(space),
                     out: self.out.map_or(std::ptr::null_mut(), |out| space.pointer(out)),
                     shared: self.shared.map_or(std::ptr::null_mut(), |shared| space.pointer(shared)),
                     scratch: space.scratch(thread),
                     finish: (!self.stages.is_empty()).then_some(&finish as &dyn Tile),
-                    left_source: None,
-                    right_source: None,
+                    left_source: left.as_ref().map(|left| left as &dyn Source),
+                    right_source: right.as_ref().map(|right| right as &dyn Source),
                 };
                 // SAFETY: the views of the operands stay within their buffers; the output, the panels and this thread's scratch have the
                 // room that the product asked for, and nobody else runs this part.
@@ -298,14 +339,12 @@ fn map_reduce(stage: &Stage) -> &MapReduce {
 }
 
 /// The contraction as the product's kernels want it.
-fn contract_of(work: &MapReduce, roles: &Contraction, reads: &[Node]) -> contract::Contraction {
+fn contract_of(work: &MapReduce, roles: &Contraction, reads: &[Node], producers: &[Producer]) -> contract::Contraction {
     let sizes = |axes: &Axes| axes.iter().map(|&axis| work.space[axis]).collect::<Vec<usize>>();
     let side = |load: usize, lines: &Axes| {
-        let Bounded { offset, strides, bounds } = work.loads[load].bounded().expect("a contraction reads at strides");
-        let of = |all: &[i64]| roles.batch.iter().chain(lines).chain(&roles.depth).map(|&axis| all[axis]).collect();
-        let guard = |bound: &Bound| Guard { steps: of(&bound.steps), low: bound.low, high: bound.high };
-        let guards = bounds.iter().map(guard).collect();
-        Side { offset, strides: of(&strides), computed: false, guards, len: reads[work.loads[load].read].len() }
+        let seen = work.loads[load].bounded().expect("a contraction reads at strides");
+        let computed = producers.iter().any(|producer| producer.load == load);
+        Side { computed, ..side_of(&seen, roles, lines, reads[work.loads[load].read].len()) }
     };
     let kept = kept_axes(work);
     let dense = row_major_strides(&kept.iter().map(|&axis| work.space[axis]).collect::<Vec<_>>());
@@ -321,6 +360,14 @@ fn contract_of(work: &MapReduce, roles: &Contraction, reads: &[Node]) -> contrac
         right: side(roles.right, &roles.columns),
         out: out.map(|axis| dense[place(axis)] as i64).collect(),
     }
+}
+
+/// How something is read along batch, lines and depth, in a buffer of `len` elements.
+pub(super) fn side_of(seen: &Bounded, roles: &Contraction, lines: &Axes, len: usize) -> Side {
+    let of = |all: &[i64]| roles.batch.iter().chain(lines).chain(&roles.depth).map(|&axis| all[axis]).collect();
+    let guard = |bound: &Bound| Guard { steps: of(&bound.steps), low: bound.low, high: bound.high };
+    let guards = seen.bounds.iter().map(guard).collect();
+    Side { offset: seen.offset, strides: of(&seen.strides), computed: false, guards, len }
 }
 
 /// The contraction that the program of a stage is for a few rows.

@@ -1,7 +1,7 @@
 //! What a plan costs, known before it runs.
 
 use crate::graph::Node;
-use crate::schedule::{Kernel, Operand, Stage, Step, Work};
+use crate::schedule::{Kernel, MapReduce, Operand, Producer, Stage, Step, Work};
 
 /// The work of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,17 +22,24 @@ impl Cost {
     /// The cost of a kernel; `whole` says which of its nodes are written to memory.
     pub(super) fn of(kernel: &Kernel, whole: impl Fn(&Node) -> bool) -> Cost {
         let mut cost = Cost { stages: kernel.all_stages().count(), ..Cost::default() };
-        let inside = |node: &Node| kernel.stages.iter().any(|stage| stage.node == *node);
+        let made = kernel.producers.iter().map(|producer| &producer.stage).chain(&kernel.stages);
+        let inside: Vec<&Node> = made.map(|stage| &stage.node).collect();
         let mut read: Vec<&Node> = Vec::new();
         let mut written: Vec<&Node> = Vec::new();
         for stage in kernel.all_stages() {
-            cost.flops += flops(stage);
             for (place, node) in stage.reads.iter().enumerate() {
-                if !read.contains(&node) && !inside(node) {
+                if !read.contains(&node) && !inside.contains(&node) {
                     read.push(node);
                     cost.bytes += bytes_read(stage, place, node);
                 }
             }
+        }
+        for Producer { stage, count, .. } in &kernel.producers {
+            let Work::MapReduce(work) = &stage.work else { unreachable!("a producer is a map") };
+            cost.flops += maps(work) * *count as u128;
+        }
+        for stage in kernel.stages.iter().chain(&kernel.after) {
+            cost.flops += flops(stage);
             if whole(&stage.node) && !written.contains(&&stage.node) {
                 written.push(&stage.node);
                 cost.bytes += bytes_of(&stage.node);
@@ -60,11 +67,15 @@ fn bytes_read(stage: &Stage, place: usize, node: &Node) -> u128 {
     bytes_of(node).min(reached * node.dtype().size() as u128)
 }
 
+/// The primitives of one element.
+fn maps(work: &MapReduce) -> u128 {
+    work.expression.steps.iter().filter(|step| matches!(step, Step::Map { .. })).count() as u128
+}
+
 fn flops(stage: &Stage) -> u128 {
     match &stage.work {
         Work::MapReduce(work) => {
-            let maps = work.expression.steps.iter().filter(|step| matches!(step, Step::Map { .. })).count();
-            let each = maps as u128 + u128::from(work.reduce.is_some());
+            let each = maps(work) + u128::from(work.reduce.is_some());
             each * work.space.iter().map(|&size| size as u128).product::<u128>()
         }
         Work::Scatter { source, .. } => source.view.shape().iter().map(|&size| size as u128).product(),

@@ -79,7 +79,7 @@ pub(crate) fn lowered(node: &Node) -> String {
         for (place, stage) in kernel.all_stages().enumerate() {
             let name =
                 if place == 0 { format!("kernel {at}{}", form(kernel)) } else { format!("  then, stage {place}") };
-            let _ = writeln!(text, "{name}: {}", made(stage));
+            let _ = writeln!(text, "{name}{}: {}", when(kernel, place), made(stage));
             let _ = write!(text, "{}", words(stage));
         }
     }
@@ -110,7 +110,7 @@ pub(super) fn text(plan: &Plan, prepared: &Prepared, detail: Detail) -> String {
     for (at, kernel) in plan.kernels.iter().enumerate() {
         let _ = writeln!(text, "kernel {at}{}: {}", form(kernel), amounts(&prepared.costs[at]));
         for (place, stage) in kernel.all_stages().enumerate() {
-            let _ = writeln!(text, "  stage {place}: {}", made(stage));
+            let _ = writeln!(text, "  stage {place}{}: {}", when(kernel, place), made(stage));
             let body = match detail {
                 Detail::Kernels => continue,
                 Detail::Loops => formula(stage),
@@ -134,11 +134,16 @@ fn is_compiled(kernel: &Kernel, place: usize, stage: &Stage) -> bool {
     let in_rows = matches!(kernel.form, Form::Rows(_)) && place < kernel.stages.len();
     let Work::MapReduce(work) = &stage.work else { return false };
     let is_product = match kernel.form {
-        Form::Contraction(_) => place == 0,
+        Form::Contraction(_) => place == kernel.producers.len(),
         Form::Rows(_) => in_rows && contraction(work).is_some(),
         Form::Alone | Form::Siblings => false,
     };
     !is_product && (in_rows || stage.node.len() > 0)
+}
+
+/// When a stage is computed, if it has no turn of its own.
+fn when(kernel: &Kernel, place: usize) -> &'static str {
+    if place < kernel.producers.len() { ", while packing" } else { "" }
 }
 
 fn form(kernel: &Kernel) -> String {

@@ -14,6 +14,7 @@ mod in_place;
 mod layout;
 mod number;
 mod prepared;
+mod producer;
 mod program;
 mod row_tiles;
 mod rows;

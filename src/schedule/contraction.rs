@@ -127,7 +127,7 @@ impl Contraction {
 }
 
 /// The loads whose product is summed.
-fn factors(work: &MapReduce) -> Option<(usize, usize)> {
+pub(super) fn factors(work: &MapReduce) -> Option<(usize, usize)> {
     let steps = &work.expression.steps;
     let Some(Step::Map { primitive, dtype, operands }) = steps.last() else { return None };
     if !std::ptr::eq(*primitive, &ops::MUL) || *dtype != work.dtype {

@@ -36,7 +36,7 @@ pub(super) fn kernels(stages: Vec<Stage>) -> Vec<Kernel> {
         for (stage, axis) in stages.iter_mut().zip(led_by) {
             stage.led_by = axis;
         }
-        Kernel { stages, form, after }
+        Kernel { stages, form, after, producers: Vec::new() }
     };
     drafts.into_iter().map(kernel).collect()
 }

@@ -15,6 +15,7 @@ mod hidden;
 mod kernels;
 mod plan;
 mod print;
+mod producer;
 mod request;
 mod rows;
 mod snapshot;
@@ -29,6 +30,7 @@ pub(crate) use expression::{Expression, Step};
 pub(crate) use fingerprint::Fingerprint;
 pub(crate) use hidden::Hidden;
 pub(crate) use plan::{Form, Kernel, MapReduce, Operand, Plan, Stage, Work};
+pub(crate) use producer::Producer;
 pub(crate) use request::Request;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::contraction::Contraction;
 use super::expression::Expression;
+use super::producer::Producer;
 use crate::dtype::{DType, Literal};
 use crate::graph::{LineWork, Lookup, Node, ReduceKind};
 use crate::ops::vector::QuickSet;
@@ -21,6 +22,8 @@ pub(crate) struct Kernel {
     pub(crate) form: Form,
     /// Small stages that run when all others are done, and read what those made: the mean of the rows' losses.
     pub(crate) after: Vec<Stage>,
+    /// Maps that are computed where the contraction packs what they make: the left operand first.
+    pub(crate) producers: Vec<Producer>,
 }
 
 /// How the stages of a kernel run together.
@@ -150,8 +153,8 @@ impl Kernel {
         self.all_stages().flat_map(|stage| &stage.reads)
     }
 
-    /// The stages, and those that come after.
+    /// The stages, with those that are computed for them and those that come after.
     pub(crate) fn all_stages(&self) -> impl Iterator<Item = &Stage> {
-        self.stages.iter().chain(&self.after)
+        self.producers.iter().map(|producer| &producer.stage).chain(&self.stages).chain(&self.after)
     }
 }

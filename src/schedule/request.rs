@@ -3,7 +3,7 @@
 use super::fingerprint::Fingerprint;
 use super::plan::Plan;
 use super::snapshot::Snapshot;
-use super::{build, group, kernels};
+use super::{build, group, kernels, producer};
 use crate::graph::{Node, Op};
 use crate::ops::random;
 use crate::ops::vector::lane_bits;
@@ -67,6 +67,7 @@ impl Request {
         let mut groups = group::group(&self.snapshot, &self.wanted);
         let to_make: Vec<&Node> = self.snapshot.in_order().filter(|node| groups.stored.contains(&node.id())).collect();
         let stages = to_make.into_iter().flat_map(|node| build::stages(node, &self.snapshot, &mut groups)).collect();
-        Plan::new(kernels::kernels(stages), &self.wanted)
+        let kernels = kernels::kernels(stages);
+        Plan::new(producer::fold(kernels, &self.snapshot, &mut groups.frames, &self.wanted), &self.wanted)
     }
 }

@@ -12,6 +12,7 @@ use super::{LANES, PART_WORK, words};
 use crate::codegen::Call;
 use crate::lower::program::{Access, Load, LoopProgram};
 use crate::ops::vector::{Fault, Lane};
+use std::ops::Range;
 
 /// Shorter rows are not worth a block of their own.
 const SHORTEST_ROW: usize = 64;
@@ -60,7 +61,16 @@ impl Map {
     /// As for [`crate::codegen::Compiled::run`].
     pub(super) unsafe fn run(&self, part: usize, call: &Call<'_>) -> Result<(), Fault> {
         let end = self.outputs.min((part + 1) * self.part);
-        let mut start = part * self.part;
+        // SAFETY: the caller's promise.
+        unsafe { self.run_range(part * self.part..end, call) }
+    }
+
+    /// Runs some of the outputs, which are below their number.
+    ///
+    /// # Safety
+    /// As for [`crate::codegen::Compiled::run`].
+    pub(super) unsafe fn run_range(&self, outputs: Range<usize>, call: &Call<'_>) -> Result<(), Fault> {
+        let Range { mut start, end } = outputs;
         if start >= end {
             return Ok(());
         }

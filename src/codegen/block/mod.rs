@@ -31,6 +31,7 @@ pub(super) use split::{Cascade, Part, Split};
 use super::Call;
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
+use smallvec::SmallVec;
 
 /// The lanes of a block.
 pub(super) const LANES: usize = 512;
@@ -83,6 +84,29 @@ impl Block {
                 Kind::Reduce(reduce) => reduce.run(part, call),
             }
         }
+    }
+
+    /// See [`super::Compiled::run_rows`].
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn run_rows(
+        &self,
+        [rows, length]: [usize; 2],
+        steps: &[i64],
+        call: &Call<'_>,
+    ) -> Result<(), Fault> {
+        let Kind::Map(map) = &self.0 else { unreachable!("there is no fold") };
+        let (output, inputs) = steps.split_last().expect("a step of the output");
+        for row in 0..rows {
+            let moved = |step: i64| step as isize * row as isize;
+            let loads = call.loads.iter().zip(inputs).map(|(load, &step)| load.wrapping_offset(moved(step)));
+            let loads: SmallVec<[*const u8; 8]> = loads.collect();
+            let call = Call { loads: &loads, out: call.out.wrapping_offset(moved(*output)), ..*call };
+            // SAFETY: the caller's promise.
+            unsafe { map.run_range(0..length, &call)? };
+        }
+        Ok(())
     }
 
     /// See [`super::Compiled::finish`].

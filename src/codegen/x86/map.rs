@@ -152,6 +152,27 @@ impl Map {
         Some(OneRun { kernel, bases: &self.bases, steps, rows, length, output_step, position_step: length, streams })
     }
 
+    /// See [`codegen::Compiled::run_rows`].
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn run_rows(&self, [rows, length]: [usize; 2], steps: &[i64], on: &codegen::Call<'_>) {
+        assert!(self.stages.is_empty() && self.walk.sizes.len() == 1, "rows of one axis, read at strides");
+        let mut scratch = Scratch::new(self.stores.frame_bytes());
+        // SAFETY: the frame has the kernel's size and starts on a cache line; the caller vouches for the elements of all rows.
+        unsafe {
+            let mut call = Call::new(self.stores.choose(on.out.addr() as i64), scratch.start());
+            call.scalars(on.scalars);
+            let operands = self.bases.len();
+            (0..operands).for_each(|k| call.pointer(k, self.bases.address(on, k, 0)));
+            call.pointer(operands, on.out.addr() as i64);
+            steps.iter().enumerate().for_each(|(k, &step)| call.step(k, step));
+            call.position(self.bases.position(on, 0), length);
+            call.run(rows, length);
+        }
+        self.stores.finish();
+    }
+
     /// How many parts there are along a row.
     fn across(&self) -> usize {
         self.walk.inner().div_ceil(self.part_columns)

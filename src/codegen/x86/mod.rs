@@ -147,6 +147,18 @@ impl Jit {
         }
     }
 
+    /// See [`super::Compiled::run_rows`].
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn run_rows(&self, sizes: [usize; 2], steps: &[i64], call: &Call<'_>) {
+        match &self.0 {
+            // SAFETY: the caller's promise is the callee's.
+            Kind::Map(map) => unsafe { map.run_rows(sizes, steps, call) },
+            Kind::Tiled(_) | Kind::Fold(_) => unreachable!("one axis without a fold is a map"),
+        }
+    }
+
     /// The run, if one run of one kernel is all of the program.
     pub(super) fn one_run(&self) -> Option<OneRun<'_>> {
         match &self.0 {

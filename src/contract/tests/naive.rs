@@ -1,6 +1,6 @@
 //! Contractions computed one element at a time, and the harness that compares.
 
-use crate::contract::{Contraction, Operands, Side, Source, Tile, TileShape, plan};
+use crate::contract::{Contraction, Operands, Side, Source, Tile, TileShape, Wanted, plan};
 use crate::dtype::{DType, TensorDType, with_dtype};
 use std::ops::Range;
 use std::sync::Mutex;
@@ -174,15 +174,8 @@ struct Filler<'a> {
 unsafe impl Sync for Filler<'_> {}
 
 impl Source for Filler<'_> {
-    unsafe fn fill(
-        &self,
-        batch: usize,
-        lines: Range<usize>,
-        depth: Range<usize>,
-        to: *mut u8,
-        line_stride: usize,
-        depth_stride: usize,
-    ) {
+    unsafe fn fill(&self, wanted: &Wanted, to: *mut u8) {
+        let Wanted { batch, lines, depth, width, panel } = wanted.clone();
         let (side, sizes) = if self.is_left { (&self.c.left, &self.c.rows) } else { (&self.c.right, &self.c.cols) };
         let (b, l, d) = parts(&side.strides, &self.c.batch, sizes);
         let size = self.c.dtype.size();
@@ -192,9 +185,9 @@ impl Source for Filler<'_> {
                     side.offset + place(&self.c.batch, b, batch) + place(sizes, l, line) + place(&self.c.depth, d, k);
                 // SAFETY: the caller's promise, and the case's buffers cover its strides.
                 unsafe {
-                    let to = to.add((i * line_stride + j * depth_stride) * size);
+                    let to = to.add((i / width * panel + j * width + i % width) * size);
                     if !is_inside(side, [&self.c.batch, sizes, &self.c.depth], [batch, line, k]) {
-                        std::ptr::write_bytes(to, 0, size);
+                        std::ptr::write_bytes(to, 0x37, size);
                         continue;
                     }
                     std::ptr::copy_nonoverlapping(self.data.offset(at as isize * size as isize), to, size);

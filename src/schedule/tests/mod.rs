@@ -3,6 +3,7 @@
 mod borders;
 mod contractions;
 mod counts;
+mod producers;
 
 use super::*;
 use crate::dtype::{DType, Literal};

@@ -33,7 +33,7 @@ type Two = fn(&DynTensor, &DynTensor) -> Vec<DynTensor>;
 
 /// How results may read the inputs, in whose place they could be written. The number says how many of them can be: what another stage of the kernel,
 /// or another part of it, still reads is in the way.
-const PROGRAMS: [(&str, usize, Two); 25] = [
+const PROGRAMS: [(&str, usize, Two); 27] = [
     ("a map", 1, |x, _| vec![x * 2.0 + 1.0]),
     ("two operands", 1, |x, y| vec![x * y]),
     ("two results", 1, |x, y| vec![x - y * 0.1, y * 0.9 + x]),
@@ -52,6 +52,10 @@ const PROGRAMS: [(&str, usize, Two); 25] = [
     ("the same input, later", 1, |x, y| vec![x + y, (x * y).sum(&[0], true) + y]),
     ("a product", 0, |x, y| vec![x.matmul(y)]),
     ("a product and a map", 0, |x, y| vec![x - x.matmul(y)]),
+    ("a product of what is computed", 0, |x, y| vec![x - y.matmul(&x.relu().transpose(0, 1))]),
+    ("a product of both computed", 0, |x, y| {
+        vec![(x - y.abs().transpose(0, 1).matmul(&(x * 2.0).transpose(0, 1))).exp()]
+    }),
     ("a step against a product", 2, |x, y| {
         let slope = y.transpose(0, 1).matmul(y);
         vec![x - &slope * 0.1, y.exp(), slope.sum_all()]

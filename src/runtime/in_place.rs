@@ -6,7 +6,7 @@
 
 use super::prepared::Made;
 use crate::graph::{IdMap, Node};
-use crate::schedule::{Form, Plan, Request, Stage, Work};
+use crate::schedule::{Form, Plan, Producer, Request, Stage, Work};
 
 /// A result and the input whose place it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(super) struct InPlace {
 
 /// Stages that run at one time; steps run one after the other.
 struct Step<'p> {
+    /// Operands that the first stage computes where it packs them: they are read at any time.
+    producers: &'p [Producer],
     stages: &'p [Stage],
     parts: Parts<'p>,
 }
@@ -43,10 +45,11 @@ pub(super) fn in_place(plan: &Plan, request: &Request, made: &[Made]) -> Vec<InP
     for (at, step) in steps.iter().enumerate() {
         for (place, stage) in step.stages.iter().enumerate() {
             first_writes.entry(stage.node.id()).or_insert((at, place));
-            for read in &stage.reads {
-                if last_reads.insert(read.id(), at).is_none() && request.takes(read) {
-                    inputs.push(read);
-                }
+        }
+        let producers = step.producers.iter().map(|producer| &producer.stage);
+        for read in producers.chain(step.stages).flat_map(|stage| &stage.reads) {
+            if last_reads.insert(read.id(), at).is_none() && request.takes(read) {
+                inputs.push(read);
             }
         }
     }
@@ -83,9 +86,9 @@ fn steps(plan: &Plan) -> Vec<Step<'_>> {
             Form::Alone if kernel.stages.len() == 1 => Parts::Same,
             Form::Alone | Form::Siblings => Parts::Any,
         };
-        steps.push(Step { stages: &kernel.stages, parts });
+        steps.push(Step { producers: &kernel.producers, stages: &kernel.stages, parts });
         let after = kernel.after.iter().map(std::slice::from_ref);
-        steps.extend(after.map(|stages| Step { stages, parts: Parts::Same }));
+        steps.extend(after.map(|stages| Step { producers: &[], stages, parts: Parts::Same }));
     }
     steps
 }
@@ -101,7 +104,11 @@ impl Step<'_> {
                 || place <= writer && reads_where_it_writes(stage, input) && (place == writer || before())
                 || before() && self.reads_its_row(stage, input)
         };
-        !matches!(self.parts, Parts::Any) && is_map(&self.stages[writer]) && self.stages.iter().enumerate().all(follows)
+        let is_packed = self.producers.iter().any(|producer| producer.stage.reads.contains(input));
+        !matches!(self.parts, Parts::Any)
+            && !is_packed
+            && is_map(&self.stages[writer])
+            && self.stages.iter().enumerate().all(follows)
     }
 
     /// Whether each row of a stage reads of a node, which is as large as what is made, only the same row.

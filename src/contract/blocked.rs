@@ -236,7 +236,10 @@ impl<K: Kernel> Worker<'_, K> {
         };
         // SAFETY: the caller's promise.
         unsafe { self.pack_local(false, batch, here, depth.clone(), to) };
-        let (operand, base, ..) = self.operand(false);
+        let (operand, base, source, _) = self.operand(false);
+        if source.is_some() {
+            return Fetch::default();
+        }
         let at = operand.offset + operand.batch.offset(batch);
         let next = first..(first + cols.len()).min(lines.end);
         Fetch::new(base.wrapping_offset(at), (&operand.lines, next), (&operand.depth, depths))

@@ -134,10 +134,10 @@ impl Folding<'_> {
         let mut factor = factor.clone();
         loop {
             let source = self.snapshot.through_identity(&factor);
-            if self.snapshot.is_view(&source) {
-                frame = self.frames.enter(frame, &source, self.snapshot)?;
+            if self.snapshot.is_view(source) {
+                frame = self.frames.enter(frame, source, self.snapshot)?;
             }
-            let base = self.snapshot.base(&source);
+            let base = self.snapshot.base(source);
             if base == node {
                 return Some(frame);
             }

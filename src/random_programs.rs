@@ -282,27 +282,104 @@ fn is_tame(values: &[Literal]) -> bool {
     values.iter().all(|value| !value.dtype().is_float() || value.to_f64().abs() < 1e4 || !value.to_f64().is_finite())
 }
 
+/// Sources, and tame nodes on top of them; the first number says how many are sources.
+fn program(rng: &mut Rng) -> (usize, Vec<Node>) {
+    let dtype = DType::ALL[rng.below(13)];
+    let mut nodes = vec![source(rng, dtype), source(rng, dtype)];
+    for _ in 0..1 + rng.below(8) {
+        let (x, y) = (nodes[rng.below(nodes.len())].clone(), nodes[rng.below(nodes.len())].clone());
+        let Some(node) = grow(rng, &x, &y) else { continue };
+        if node.len() > 4000 || node.rank() > 8 {
+            continue;
+        }
+        if !reference::evaluate(&node).is_ok_and(|values| is_tame(&values)) {
+            continue;
+        }
+        nodes.push(node);
+    }
+    (2, nodes)
+}
+
+/// How many programs a test runs.
+fn program_count() -> u64 {
+    std::env::var("ZITHER_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)
+}
+
 #[test]
 fn random_programs_agree_with_the_reference() {
-    let programs = std::env::var("ZITHER_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
-    for seed in 0..programs {
+    for seed in 0..program_count() {
         let mut rng = Rng(seed);
-        let dtype = DType::ALL[rng.below(13)];
-        let mut nodes = vec![source(&mut rng, dtype), source(&mut rng, dtype)];
-        for _ in 0..1 + rng.below(8) {
-            let (x, y) = (nodes[rng.below(nodes.len())].clone(), nodes[rng.below(nodes.len())].clone());
-            let Some(node) = grow(&mut rng, &x, &y) else { continue };
-            if node.len() > 4000 || node.rank() > 8 {
-                continue;
-            }
-            if !reference::evaluate(&node).is_ok_and(|values| is_tame(&values)) {
-                continue;
-            }
-            nodes.push(node);
-        }
+        let (_, mut nodes) = program(&mut rng);
         // Often only the last; sometimes several are asked for at once.
         let mut wanted = nodes.split_off(nodes.len() - 1);
         wanted.extend(nodes.into_iter().filter(|_| rng.chance(15)));
         check(&wanted, seed);
     }
+}
+
+/// The same numbers, in a buffer that nobody else has.
+fn copy(node: &Node) -> Node {
+    let read = runtime::read(node).unwrap();
+    crate::dtype::with_dtype!(node.dtype(), T => {
+        let values = read.to_vec::<T>("test").unwrap();
+        Node::from_buffer(Buffer::from_vec("test", values).unwrap(), node.shape().into())
+    })
+}
+
+/// The bytes of some nodes' numbers.
+fn all_bits(nodes: &[Node]) -> Vec<Vec<u64>> {
+    let bits = |node: &Node| {
+        let read = runtime::read(node).unwrap();
+        (0..read.len()).map(|k| read.literal(k).bits()).collect()
+    };
+    nodes.iter().map(bits).collect()
+}
+
+#[test]
+fn random_programs_give_the_same_bits_when_their_inputs_are_given_away() {
+    let mut in_place = 0;
+    for seed in 0..program_count() {
+        let mut rng = Rng(seed ^ 0xA5A5);
+        let (count, nodes) = program(&mut rng);
+        let sources = &nodes[..count];
+        // Like a step of training: results as large as what they replace are the rule.
+        let mut wanted: Vec<Node> = nodes[nodes.len() - 1..].to_vec();
+        wanted.extend(
+            nodes.iter().filter(|node| rng.chance(if node.len() == sources[0].len() { 60 } else { 15 })).cloned(),
+        );
+        for source in sources {
+            let op = [&ops::MAXIMUM, &ops::NE][usize::from(source.dtype() == DType::Bool)];
+            wanted.extend(rng.chance(60).then(|| Node::map(op, &[source, &source.fill(0.0)]).unwrap()));
+        }
+        let place = |node: &Node| sources.iter().position(|source| source == node);
+        let inputs: Vec<Node> =
+            sources.iter().map(|source| Node::input("x", source.shape(), source.dtype()).unwrap()).collect();
+        let outputs = crate::graph::replace(&wanted, |node| place(node).map(|at| inputs[at].clone())).unwrap();
+        let program = runtime::Program::capture(&inputs, &outputs).unwrap();
+        let call = |inputs: &mut [Node]| program.call(inputs, |results| results.collect::<Vec<Node>>());
+        let held: Vec<Node> = sources.iter().map(copy).collect();
+        let expected = match call(&mut held.clone()) {
+            Ok(results) => all_bits(&results),
+            Err(_) => {
+                assert!(call(&mut sources.iter().map(copy).collect::<Vec<_>>()).is_err(), "program {seed}");
+                continue;
+            }
+        };
+        let listing = || crate::graph::listing(&wanted);
+        in_place += usize::from(program.explain().in_place_bytes > 0);
+        let given = call(&mut sources.iter().map(copy).collect::<Vec<_>>()).unwrap();
+        assert!(all_bits(&given) == expected, "program {seed}: given away\n{}", listing());
+        // One of them held, by a view.
+        let one: Vec<Node> = sources.iter().map(copy).collect();
+        let view = one[0].reshaped(&[one[0].len()]);
+        let mixed = call(&mut { one }).unwrap();
+        assert!(all_bits(&mixed) == expected, "program {seed}: one held\n{}", listing());
+        assert!(
+            all_bits(&held) == all_bits(sources),
+            "program {seed}: an input that was held has changed\n{}",
+            listing()
+        );
+        assert!(all_bits(&[view]) == all_bits(&sources[..1]), "program {seed}: a view has changed\n{}", listing());
+    }
+    assert!(in_place as u64 >= program_count() / 3, "{in_place} programs wrote in place");
 }

@@ -91,3 +91,12 @@ fn what_needs_numbers_at_once_says_that_it_cannot_be_inside() -> Result<()> {
     assert_eq!(halved.call(&Tensor::new([[2.0, 4.0]]))?.data()?, [1.0, 2.0]);
     Ok(())
 }
+
+#[test]
+fn results_may_be_bools() -> Result<()> {
+    let positive = compile(|x: Vector<f32>| x.gt(0.0));
+    assert_eq!(positive.call(&Tensor::new([1.0, -1.0, 0.0]))?.data()?, [true, false, false]);
+    let even = compile(|x: Vector<i64>| (x % 2).eq(0));
+    assert_eq!(even.call_owned(Tensor::new([4, 5]))?.data()?, [true, false]);
+    Ok(())
+}

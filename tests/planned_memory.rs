@@ -5,7 +5,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use zither::{AttentionOptions, Dim1, Dim2, Dim4, ErrorKind, Result, Tensor, Window, grad, memory, realize_all};
+use zither::{AttentionOptions, Dim0, Dim1, Dim2, Dim4, Dimension, ErrorKind, Matrix, Result, Tensor, Vector, Window};
+use zither::{compile, grad, memory, realize_all};
 
 /// Counts the bytes of buffers: they are the blocks on cache lines.
 struct Counting;
@@ -159,6 +160,89 @@ fn a_convolution_takes_its_output_and_panels() -> Result<()> {
     for (name, taken) in [("forward", forward), ("input", of_input), ("kernel", of_kernel)] {
         assert!(taken < bytes * 5 / 4 + (2 << 20), "{name}: {taken} bytes, the output has {bytes}");
     }
+    Ok(())
+}
+
+/// A layer's weight and bias, each with both means of Adam.
+type Layer = ([Matrix<f32>; 3], [Vector<f32>; 3]);
+
+/// One step of Adam.
+fn moved<D: Dimension>([value, mean, squares]: [Tensor<f32, D>; 3], slope: Tensor<f32, D>) -> [Tensor<f32, D>; 3] {
+    let mean = mean * 0.9 + &slope * 0.1;
+    let squares = squares * 0.999 + &slope * &slope * 0.001;
+    [value - &mean / (squares.sqrt() + 1e-8) * 1e-2, mean, squares]
+}
+
+/// A step of two layers.
+fn mlp_step((layers, x, labels): ([Layer; 2], Matrix<f32>, Vector<i64>)) -> ([Layer; 2], Tensor<f32, Dim0>) {
+    let weight = |k: usize| &layers[k].0[0];
+    let bias = |k: usize| &layers[k].1[0];
+    let hidden = x.linear(weight(0), Some(bias(0))).relu();
+    let loss = hidden.linear(weight(1), Some(bias(1))).cross_entropy(&labels);
+    let [w0, w1] = grad(&loss, &[weight(0), weight(1)]).expect("slopes").try_into().expect("two");
+    let [b0, b1] = grad(&loss, &[bias(0), bias(1)]).expect("slopes").try_into().expect("two");
+    let [first, second] = layers;
+    ([(moved(first.0, w0), moved(first.1, b0)), (moved(second.0, w1), moved(second.1, b1))], loss)
+}
+
+#[test]
+fn a_state_that_is_given_away_is_not_there_twice() -> Result<()> {
+    let _turn = take_turn();
+    const SIZES: [usize; 3] = [200, 300, 10];
+    const BATCH: usize = 64;
+    let start = || -> Result<[Layer; 2]> {
+        let values = |shape: [usize; 2]| {
+            let value = |k: usize| ((k * 7919 % 1009) as f32 - 504.0) / 5000.0;
+            Tensor::from_data((0..shape[0] * shape[1]).map(value).collect(), shape)
+        };
+        let layer = |k: usize| -> Result<Layer> {
+            let [inputs, outputs] = [SIZES[k], SIZES[k + 1]];
+            let zeros = || Tensor::zeros([outputs, inputs]).realize();
+            let bias = || Tensor::zeros([outputs]).realize();
+            Ok(([values([outputs, inputs]), zeros()?, zeros()?], [bias()?, bias()?, bias()?]))
+        };
+        Ok([layer(0)?, layer(1)?])
+    };
+    let x = Tensor::<f32, Dim2>::rand([BATCH, SIZES[0]]).realize()?;
+    let labels = Tensor::from_data((0..BATCH).map(|k| (k % SIZES[2]) as i64).collect(), [BATCH]);
+    let parameters: usize = (0..2).map(|k| (SIZES[k] + 1) * SIZES[k + 1]).sum();
+    let plan = compile(mlp_step).explain(&(start()?, x.clone(), labels.clone()))?;
+    assert!(plan.in_place_bytes >= 3 * 4 * parameters, "{} for {parameters}", plan.in_place_bytes);
+
+    let mut learned = Vec::new();
+    for (is_given, planned) in [(false, plan.peak_bytes), (true, plan.peak_bytes - plan.in_place_bytes)] {
+        let mut taken = 0;
+        // As in `check`, the first runs may take more.
+        for _ in 0..16 {
+            let step = compile(mlp_step);
+            let call = |layers| {
+                let inputs = (layers, x.clone(), labels.clone());
+                if is_given { step.call_owned(inputs) } else { step.call(&inputs) }
+            };
+            let layers = start()?;
+            memory::trim();
+            let before = LIVE.load(Relaxed);
+            PEAK.store(before, Relaxed);
+            let (mut layers, _) = call(layers)?;
+            taken = PEAK.load(Relaxed) - before;
+            for _ in 0..4 {
+                (layers, _) = call(layers)?;
+            }
+            learned.push([layers[0].0[0].data()?, layers[1].0[0].data()?]);
+            let later = PEAK.load(Relaxed) - before;
+            assert!(!is_given || later == taken, "the first step took {taken} bytes, all of them {later}");
+            if taken == planned {
+                break;
+            }
+        }
+        assert_eq!(taken, planned, "measured, and planned, given: {is_given}");
+        // What a step takes besides the state: nothing of the state's size, but what lies between, and panels.
+        if is_given {
+            let activations = 4 * BATCH * (2 * SIZES[1] + 2 * SIZES[2]);
+            assert!(taken < 4 * parameters + activations + (128 << 10), "{taken} bytes, {parameters} parameters");
+        }
+    }
+    assert!(learned.windows(2).all(|pair| pair[0] == pair[1]), "the same bits");
     Ok(())
 }
 

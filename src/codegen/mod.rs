@@ -86,16 +86,6 @@ impl Compiled {
         }
     }
 
-    /// Whether the output may be an operand's own memory, where that operand is read in the order of the output, element by element.
-    pub(crate) fn may_overwrite(&self) -> bool {
-        match &self.0 {
-            // A vector is stored when all that is needed of it has been loaded.
-            #[cfg(all(target_arch = "x86_64", unix))]
-            Kind::Jit(_) => true,
-            Kind::Block(_) => false,
-        }
-    }
-
     /// The bytes of partial results, or 0. Few outputs of long reductions are split along the reduction: then
     /// each part is run with a buffer of this size (aligned for `u64`) in place of `out`, and [`Compiled::finish`] gives the output.
     pub(crate) fn partial_bytes(&self) -> usize {
@@ -112,7 +102,8 @@ impl Compiled {
     /// - `loads[k]` points to the base of a buffer in which every position the program computes for slot k is valid for
     ///   reads of its dtype, and is aligned for it.
     /// - `out` points to room for the output, an element of `stored` at every place that `store` gives, or for
-    ///   [`Compiled::partial_bytes`] if that is not 0; aligned; no operand overlaps it.
+    ///   [`Compiled::partial_bytes`] if that is not 0; aligned; no operand overlaps it. But where nothing is folded, the output may be the
+    ///   memory of operands that are read only at the very places that are written.
     /// - `scalars` has a value for every number that the program's words name.
     ///
     /// Parts may run at the same time on different threads: they write disjoint ranges. What a part that fails has

@@ -2,6 +2,7 @@
 
 use super::axes::Group;
 use super::deliver::deliver;
+use super::fetch::Fetch;
 use super::kernel::{Kernel, Next, Tile, narrow_tile, panels_at_once, same};
 use super::pack::{View, fill};
 use super::plan::{Pack, Path, Plan, Read, share};
@@ -23,14 +24,19 @@ pub(super) struct Scratch<K> {
 impl<K: Kernel> Scratch<K> {
     fn new(plan: &Plan) -> Scratch<K> {
         let (acc, elem) = (size_of::<K::Acc>(), size_of::<K::Elem>());
-        let (left, right) = (plan.most_rows * plan.depth.most, plan.most_cols * plan.depth.most);
+        let left = plan.most_rows * plan.depth.most;
+        let right = plan.depth.most
+            * match plan.right {
+                Read::Direct => K::COLS,
+                Read::Late => K::COLS * K::PANELS,
+                Read::Local | Read::Shared => plan.most_cols,
+            };
         let mut room = Room::default();
         let mut take = |wanted: bool, size: usize| room.take(usize::from(wanted), size);
-        let panel = K::COLS * plan.depth.most;
         let packed = plan.packs.iter().map(|pack| pack.line_step * pack.depth_step).max().unwrap_or(0);
         Scratch {
             left: take(plan.left == Read::Local, left * acc),
-            right: take(plan.right != Read::Shared, if plan.right == Read::Direct { panel } else { right } * acc),
+            right: take(plan.right != Read::Shared, right * acc),
             tile: take(true, plan.most_rows * plan.most_cols * acc),
             narrow: take(!same::<K>(), left.max(right).max(packed) * elem),
             bytes: room.bytes,
@@ -56,12 +62,14 @@ struct Panels<A> {
     edge: *const A,
     /// The panels that are wanted after these, if they are worth fetching.
     after: *const A,
+    /// Whether the panels of each tile are yet to be packed, all to the same place.
+    late: bool,
 }
 
 impl<A> Panels<A> {
     fn packed(start: *const A, width: usize, depth: usize) -> Panels<A> {
         let (edge, after) = (std::ptr::null(), std::ptr::null());
-        Panels { start, panel: (width * depth) as isize, line: 1, depth: width as isize, edge, after }
+        Panels { start, panel: (width * depth) as isize, line: 1, depth: width as isize, edge, after, late: false }
     }
 }
 
@@ -75,9 +83,9 @@ struct Block {
 
 /// What a block of depth is added to.
 struct Part<A> {
-    depth: usize,
-    /// Rows and columns.
-    sizes: (usize, usize),
+    /// The columns, and the block of depth.
+    columns: Block,
+    rows: usize,
     to: *mut A,
     stride: isize,
     /// Whether columns may be written up to a whole panel.
@@ -216,6 +224,26 @@ impl<K: Kernel> Worker<'_, K> {
         unsafe { self.pack(Block { is_left, batch, lines, depth }, to, panel) }
     }
 
+    /// Packs some of the columns, counted from the first, for a tile. Gives what will be packed next.
+    ///
+    /// # Safety
+    /// As for [`run`]; `to` has room for whole panels, and the operand has one stride each for its columns and depths.
+    unsafe fn pack_late(&self, all: &Block, cols: Range<usize>, to: *mut K::Acc) -> Fetch {
+        let Block { batch, ref lines, ref depth, .. } = *all;
+        let here = lines.start + cols.start..lines.start + cols.end;
+        // The columns beside these, or else the first ones again at the next depths.
+        let (first, depths) = match here.end < lines.end {
+            true => (here.end, depth.clone()),
+            false => (lines.start, depth.end..(depth.end + depth.len()).min(self.plan.depth.len)),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.pack_local(false, batch, here, depth.clone(), to) };
+        let (operand, base, ..) = self.operand(false);
+        let at = operand.offset + operand.batch.offset(batch);
+        let next = first..(first + cols.len()).min(lines.end);
+        Fetch::new(base.wrapping_offset(at), (&operand.lines, next), (&operand.depth, depths))
+    }
+
     /// Sums one part over all depth, and delivers it.
     ///
     /// # Safety
@@ -243,8 +271,10 @@ impl<K: Kernel> Worker<'_, K> {
             let (to, stride) = direct.unwrap_or((tile, cols.len().next_multiple_of(K::COLS) as isize));
             for block in 0..self.plan.depth.blocks() {
                 let (left, right) = (self.left(batch, block, &rows), self.right(batch, block, &cols));
-                let (depth, sizes) = (self.plan.depth.block(block).len(), (rows.len(), cols.len()));
-                self.sum(left, right, &Part { depth, sizes, to, stride, roomy: direct.is_none(), add: block > 0 });
+                let depth = self.plan.depth.block(block);
+                let columns = Block { is_left: false, batch, lines: cols.clone(), depth };
+                let part = Part { columns, rows: rows.len(), to, stride, roomy: direct.is_none(), add: block > 0 };
+                self.sum(left, right, &part);
             }
             if direct.is_none() {
                 deliver::<K>(self.product, self.call, batch, rows, cols, tile, stride as usize);
@@ -276,7 +306,7 @@ impl<K: Kernel> Worker<'_, K> {
                 unsafe { self.direct(true, batch, rows, &depths) }
             }
             Read::Shared => packed(self.shared(&self.plan.packs[0], batch, block, rows.start)),
-            Read::Local => {
+            Read::Local | Read::Late => {
                 let to = self.scratch_at(self.scratch.left);
                 // SAFETY: the caller's promise.
                 unsafe { self.pack_local(true, batch, rows.clone(), depths.clone(), to) };
@@ -309,6 +339,8 @@ impl<K: Kernel> Worker<'_, K> {
                 unsafe { self.pack_local(false, batch, cols.clone(), depths.clone(), to) };
                 packed(to)
             }
+            // All tiles read the same place, one after the other.
+            Read::Late => Panels { late: true, ..packed(self.scratch_at(self.scratch.right)) },
         }
     }
 
@@ -338,6 +370,7 @@ impl<K: Kernel> Worker<'_, K> {
             depth: stride(&operand.depth),
             edge: std::ptr::null(),
             after: after.cast(),
+            late: false,
         };
         if !is_left && !lines.len().is_multiple_of(width) {
             let to = self.scratch_at(self.scratch.right);
@@ -353,11 +386,12 @@ impl<K: Kernel> Worker<'_, K> {
     /// # Safety
     /// As for [`run`]; `to` has the part's rows at a distance of `stride`.
     unsafe fn sum(&self, left: Panels<K::Acc>, right: Panels<K::Acc>, part: &Part<K::Acc>) {
-        let (rows, cols) = part.sizes;
+        let (rows, cols, depth) = (part.rows, part.columns.lines.len(), part.columns.depth.len());
         let row_panels = rows.div_ceil(K::ROWS);
         let mut col = 0;
         while col < cols {
-            let start = right.start.wrapping_offset((col / K::COLS) as isize * right.panel);
+            let panels_before = if right.late { 0 } else { col / K::COLS };
+            let start = right.start.wrapping_offset(panels_before as isize * right.panel);
             // A panel that is somewhere else is a tile of its own.
             let whole = if right.edge.is_null() { cols.div_ceil(K::COLS) } else { cols / K::COLS } - col / K::COLS;
             let panels = panels_at_once::<K>(whole.max(1));
@@ -367,9 +401,15 @@ impl<K: Kernel> Worker<'_, K> {
                 true => b.wrapping_offset(panels as isize * right.panel),
                 false => right.after,
             };
+            let following = match right.late {
+                // SAFETY: the caller's promise; the place has room for the panels of a tile.
+                true => unsafe { self.pack_late(&part.columns, col..col + width, b.cast_mut()) },
+                false => Fetch::default(),
+            };
             for (i, row) in (0..rows).step_by(K::ROWS).enumerate() {
+                following.part(i, row_panels);
                 let tile = Tile {
-                    depth: part.depth,
+                    depth,
                     a: left.start.wrapping_offset(i as isize * left.panel),
                     a_row: left.line,
                     a_depth: left.depth,
@@ -381,7 +421,7 @@ impl<K: Kernel> Worker<'_, K> {
                     add: part.add,
                     next: match right.after.is_null() {
                         true => Next::none(),
-                        false => Next::part(next, b_depth, part.depth, i, row_panels),
+                        false => Next::part(next, b_depth, depth, i, row_panels),
                     },
                 };
                 let height = (rows - row).min(K::ROWS);

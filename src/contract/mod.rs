@@ -18,6 +18,7 @@ mod axes;
 mod blocked;
 mod border;
 mod deliver;
+mod fetch;
 mod kernel;
 mod pack;
 mod pack_border;
@@ -142,7 +143,8 @@ pub(crate) struct Operands<'a> {
 
 /// What follows a product.
 pub(crate) trait Tile: Sync {
-    /// Takes a finished tile: `rows` × `cols` (flat indices) of one flat batch index. Element `(r, c)` of the tile is at
+    /// Takes a finished tile: `rows` × `cols` (flat indices) of one flat batch index. Every element of the result is in one tile, and every
+    /// tile is taken once: what follows may write over what it reads there. Element `(r, c)` of the tile is at
     /// `tile + (r - rows.start) * stride + (c - cols.start)` elements. Sums of 16-bit floats are given as `f32`; all others
     /// in the dtype of the contraction. The tile may be overwritten.
     ///

@@ -18,6 +18,8 @@ pub(super) enum Read {
     Direct,
     /// In panels that the part packs for itself.
     Local,
+    /// In panels that the part packs for itself just before a tile wants them, while those of the next tile are fetched.
+    Late,
     /// In panels that all parts share, packed in a phase before.
     Shared,
 }
@@ -115,7 +117,7 @@ pub(super) const PART: usize = 1 << 17;
 const PACK_PART: usize = 1 << 15;
 /// Rows, and bytes of columns, of a part where there are many of both.
 const TILE_ROWS: usize = 48;
-const TILE_COL_BYTES: usize = 4 << 10;
+const TILE_COL_BYTES: usize = 8 << 10;
 /// Where there are no more rows (columns) than this, a part takes them all.
 const FEW: usize = 192;
 /// An operand that meets no more rows (columns) of the other than this is hardly worth packing.
@@ -310,8 +312,13 @@ impl Operand {
 
 /// Whether a kernel could read the operand where it is.
 fn is_plain<K: Kernel>(operand: &Operand) -> bool {
+    super::kernel::same::<K>() && has_one_stride(operand)
+}
+
+/// Whether lines lie at equal distances, and depths as well.
+fn has_one_stride(operand: &Operand) -> bool {
     let one_stride = |group: &Group| group.uniform(&(0..group.len())).is_some();
-    super::kernel::same::<K>() && operand.is_plain() && one_stride(&operand.lines) && one_stride(&operand.depth)
+    operand.is_plain() && one_stride(&operand.lines) && one_stride(&operand.depth)
 }
 
 /// Whether operands are better read where they are than packed.
@@ -374,6 +381,7 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
     let right_read = match (right_plain, row_parts > 1) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
+        (false, false) if has_one_stride(right) => Read::Late,
         (false, false) => Read::Local,
     };
     let mut shared_bytes = 0;

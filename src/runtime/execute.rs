@@ -65,16 +65,21 @@ fn run_request(prepared: &Prepared, request: &Request, check: Check) -> Result<(
 
 /// The numbers of a node, dense and row-major.
 pub(crate) fn read(node: &Node) -> Result<Buffer> {
+    Ok(read_node(node)?.buffer().expect("executed"))
+}
+
+/// A node whose buffer has the numbers of another, dense and row-major; its shape may be another one.
+pub(super) fn read_node(node: &Node) -> Result<Node> {
     let (base, view) = node.base_and_view();
     if view.is_contiguous() && base.len() == node.len() {
         execute(std::slice::from_ref(&base))?;
-        return Ok(base.buffer().expect("executed"));
+        return Ok(base);
     }
     let dense = node.contiguous();
     // The base's numbers are made on the way; kept, they are there for the next reader. (A constant's are never made.)
     let wanted = if base.constant().is_some() { vec![dense.clone()] } else { vec![base, dense.clone()] };
     execute(&wanted)?;
-    Ok(dense.buffer().expect("executed"))
+    Ok(dense)
 }
 
 /// How the names of the inputs that `compile` makes end.

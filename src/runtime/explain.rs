@@ -22,6 +22,9 @@ pub struct Explanation {
     pub flops: u128,
     /// The most bytes that are held at one time for the run: its results and all that lies between.
     pub peak_bytes: usize,
+    /// So many of these are not taken if all inputs are given away ([`call_owned`](crate::Compiled::call_owned)): results are written where the
+    /// inputs were. Only a compiled function has such inputs.
+    pub in_place_bytes: usize,
     text: String,
 }
 
@@ -46,9 +49,13 @@ pub(super) enum Detail {
 
 /// The plan for a node's numbers.
 pub(crate) fn explain(node: &Node) -> Explanation {
-    let request = missing(node);
+    explain_request(&missing(node), Keep::Needed, 0)
+}
+
+/// The plan for a request; so many bytes of its results may take the place of inputs.
+pub(super) fn explain_request(request: &Request, keep: Keep, in_place_bytes: usize) -> Explanation {
     let plan = request.plan();
-    let prepared = Prepared::new(&plan, &request, Keep::Needed);
+    let prepared = Prepared::new(&plan, request, keep);
     let cost = prepared.cost();
     Explanation {
         kernels: plan.kernels.len(),
@@ -56,6 +63,7 @@ pub(crate) fn explain(node: &Node) -> Explanation {
         bytes_moved: cost.bytes,
         flops: cost.flops,
         peak_bytes: prepared.peak_bytes(),
+        in_place_bytes,
         text: text(&plan, &prepared, Detail::Words),
     }
 }

@@ -10,6 +10,7 @@ mod explain;
 mod fault;
 mod fetch;
 mod gather;
+mod in_place;
 mod layout;
 mod number;
 mod prepared;

@@ -5,6 +5,7 @@
 
 use super::contraction::Contracted;
 use super::cost::Cost;
+use super::in_place::{InPlace, in_place, reads_where_it_writes};
 use super::layout::{Wish, arrange};
 use super::rows::Rows;
 use crate::codegen::{self, Compiled};
@@ -12,7 +13,7 @@ use crate::dtype::DType;
 use crate::graph::{IdMap, Node};
 use crate::lower;
 use crate::memory::block_bytes;
-use crate::schedule::{Form, Kernel, MapReduce, Plan, Request, Stage, Work};
+use crate::schedule::{Form, Kernel, Plan, Request, Stage, Work};
 use crate::shape::Shape;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -24,6 +25,8 @@ pub(crate) struct Prepared {
     pub(super) places: Vec<Place>,
     /// The values that stay when the run is over.
     pub(super) made: Vec<Made>,
+    /// Which of them may take the place of an input that is given away.
+    pub(super) in_place: Vec<InPlace>,
     /// What is told to each run, by the nodes' numbers and their parts.
     pub(super) scalars: Vec<(usize, u8)>,
     /// The bytes for everything that does not stay, and those each thread needs for itself.
@@ -65,6 +68,13 @@ pub(super) struct Made {
     pub(super) node: usize,
     pub(super) dtype: DType,
     pub(super) len: usize,
+}
+
+impl Made {
+    /// The bytes that the buffer takes from the system.
+    pub(super) fn block_bytes(&self) -> usize {
+        block_bytes(self.len * self.dtype.size())
+    }
 }
 
 /// A kernel ready to run.
@@ -114,10 +124,9 @@ impl Prepared {
         prepare.finish(kernels)
     }
 
-    /// The most bytes that a run takes, its results included.
+    /// The most bytes that a run takes, its results included, if inputs are kept.
     pub(crate) fn peak_bytes(&self) -> usize {
-        let made: usize = self.made.iter().map(|made| block_bytes(made.len * made.dtype.size())).sum();
-        made + block_bytes(self.arena_bytes())
+        self.made.iter().map(Made::block_bytes).sum::<usize>() + block_bytes(self.arena_bytes())
     }
 
     /// What a run costs.
@@ -247,7 +256,7 @@ impl<'a> Prepare<'a> {
         }
         let compiled = codegen::compile(&program);
         let reads: Vec<Value> = stage.reads.iter().map(|node| self.read(node)).collect();
-        let dying = if alone && compiled.may_overwrite() { self.dying_operand(stage, work, &reads) } else { None };
+        let dying = if alone { self.dying_operand(stage, &reads) } else { None };
         Piece {
             loads: work.loads.iter().map(|load| reads[load.read]).collect(),
             scalars: self.scalars(stage),
@@ -272,16 +281,15 @@ impl<'a> Prepare<'a> {
     }
 
     /// The operand whose place the result may take: nobody needs it later, and it is read only element by element.
-    fn dying_operand(&self, stage: &Stage, work: &MapReduce, reads: &[Value]) -> Option<Value> {
-        if work.reduce.is_some() || stage.region.is_some() || self.stays(&stage.node) {
+    fn dying_operand(&self, stage: &Stage, reads: &[Value]) -> Option<Value> {
+        if self.stays(&stage.node) {
             return None;
         }
-        let dies = |node: &Node| self.last_reads.get(&node.id()) == Some(&self.at);
         let fits = |read: usize| {
-            let mut loads = work.loads.iter().filter(|load| load.read == read);
-            let one_by_one = loads.all(|load| load.view.is_contiguous() && load.dtype.size() == work.dtype.size());
+            let node = &stage.reads[read];
             let in_arena = matches!(self.places[reads[read] as usize], Place::Arena(_));
-            in_arena && one_by_one && dies(&stage.reads[read]) && stage.reads[read].len() == stage.node.len()
+            let dies = self.last_reads.get(&node.id()) == Some(&self.at);
+            in_arena && dies && reads_where_it_writes(stage, node)
         };
         (0..reads.len()).find(|&read| fits(read)).map(|read| reads[read])
     }
@@ -356,6 +364,7 @@ impl<'a> Prepare<'a> {
         Prepared {
             kernels,
             places: self.places,
+            in_place: in_place(self.plan, self.request, &self.made),
             made: self.made,
             scalars: self.scalars,
             arena,

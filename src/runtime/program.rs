@@ -1,13 +1,18 @@
 //! A captured plan: called again and again with new inputs, without tracing and, after the first call, without allocating.
+//!
+//! An input that nobody but the call has was given away: a result that may take its place ([`super::in_place`]) is written there, and the
+//! input's node becomes that result.
 
 use super::cache::prepare;
-use super::execute::{not_given, read};
+use super::execute::{not_given, read_node};
+use super::explain::{Explanation, explain_request};
 use super::fault;
 use super::prepared::{Keep, Place, Prepared, Value};
 use super::run::Space;
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::graph::Node;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, BufferMut};
 use crate::schedule::Request;
 use crate::shape::Shape;
 use smallvec::SmallVec;
@@ -24,6 +29,7 @@ pub(crate) struct Program {
     /// Which input is which value of the plan.
     inputs: Vec<(Value, usize)>,
     outputs: Vec<Output>,
+    results: Vec<Made>,
     /// The memory of the last call, for the next.
     kept: Mutex<Option<Run>>,
 }
@@ -44,15 +50,30 @@ enum From {
     Fixed(Node),
 }
 
+/// A buffer that is made.
+struct Made {
+    value: Value,
+    /// The shape of its node.
+    shape: Shape,
+    /// The input whose place it may take.
+    instead: Option<usize>,
+}
+
 /// The memory of one call at a time.
 struct Run {
     space: Space,
-    /// A node for every buffer that is made, as they were given out by the last call, and by the one before: a step of training reads the last
-    /// results while it makes the next.
-    results: Nodes,
-    before: Nodes,
-    /// Room for the inputs' buffers, empty between calls.
-    buffers: Vec<Buffer>,
+    /// By buffer that is made.
+    results: Vec<Kept>,
+}
+
+/// The nodes that have had a result.
+#[derive(Default)]
+struct Kept {
+    /// As it was given out by the last call, and by the one before: a step of training reads the last results while it makes the next.
+    last: Option<Node>,
+    before: Option<Node>,
+    /// The last call put it into the place of this input.
+    input: Option<usize>,
 }
 
 impl Program {
@@ -65,7 +86,8 @@ impl Program {
                 wanted.push(base.clone());
             }
         }
-        let request = Request::new(wanted);
+        let passed_on = bases.iter().filter(|base| base.is_input()).cloned().collect();
+        let request = Request::new(wanted).passing_on(passed_on);
         let stranger = request.nodes().iter().chain(&bases).find(|node| {
             let is_given = node.buffer().is_some() || inputs.contains(node);
             node.is_input() && !is_given
@@ -90,17 +112,27 @@ impl Program {
         };
         let places = prepared.places.iter().enumerate();
         let given = places.filter_map(|(value, place)| Some((value as Value, input_of(place)?)));
+        let outputs: Vec<Output> = bases.iter().zip(outputs).map(output).collect();
         Ok(Program {
-            outputs: bases.iter().zip(outputs).map(output).collect(),
             inputs: given.collect(),
+            results: results(&prepared, &request, &outputs, input_at),
+            outputs,
             kept: Mutex::new(None),
             prepared,
             request,
         })
     }
 
-    /// Gives the results for these inputs, which are of the placeholders' shapes and dtypes, to `take`.
-    pub(crate) fn call<R>(&self, inputs: &[Node], take: impl FnOnce(&mut dyn Iterator<Item = Node>) -> R) -> Result<R> {
+    /// Gives the results for these inputs, which are of the placeholders' shapes and dtypes, to `take`. What nobody else has of them may
+    /// be overwritten.
+    pub(crate) fn call<R>(
+        &self,
+        inputs: &mut [Node],
+        take: impl FnOnce(&mut dyn Iterator<Item = Node>) -> R,
+    ) -> Result<R> {
+        for input in inputs.iter_mut().filter(|input| !input.has_buffer()) {
+            *input = read_node(input)?;
+        }
         let mut kept = match self.kept.try_lock() {
             Ok(kept) => Some(kept),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -112,15 +144,11 @@ impl Program {
             Some(run) => run,
             None => self.new_run()?,
         };
-        run.buffers.clear();
-        for input in inputs {
-            run.buffers.push(read(input)?);
-        }
-        self.bind(&mut run)?;
-        // SAFETY: the space is bound to the plan's own request; the run's buffers have what the placeholders stand for, of the same shapes
-        // and dtypes; what is made belongs to this run alone.
+        self.bind(&mut run, inputs)?;
+        // SAFETY: the space is bound to the plan's own request; the inputs, which stay, have what the placeholders stand for, of the same
+        // shapes and dtypes; what is made belongs to this run alone, or is the place of an input that nobody else has, and
+        // of which the plan says that it may be overwritten.
         unsafe { self.prepared.run(&run.space) }.map_err(|stop| fault::describe(stop, &self.request))?;
-        run.buffers.clear();
         let results = take(&mut self.outputs.iter().map(|output| self.result(output, &run, inputs)));
         if let Some(kept) = &mut kept {
             **kept = Some(run);
@@ -128,9 +156,18 @@ impl Program {
         Ok(results)
     }
 
+    /// What a call does and costs.
+    pub(crate) fn explain(&self) -> Explanation {
+        let in_place = self.results.iter().zip(&self.prepared.made).filter(|(made, _)| made.instead.is_some());
+        explain_request(&self.request, Keep::Wanted, in_place.map(|(_, spec)| spec.block_bytes()).sum())
+    }
+
     fn result(&self, output: &Output, run: &Run, inputs: &[Node]) -> Node {
         let node = match &output.from {
-            From::Made(which) => &run.results[*which],
+            From::Made(which) => match (&run.results[*which], run.results[*which].input) {
+                (_, Some(input)) => &inputs[input],
+                (kept, None) => kept.last.as_ref().expect("made by this call"),
+            },
             From::Input(input) => &inputs[*input],
             From::Fixed(node) => node,
         };
@@ -146,49 +183,95 @@ impl Program {
             None => Ok(std::ptr::null()), // an input, told before each run
         };
         space.bind(&self.prepared, given, |_| std::ptr::null_mut(), |number, part| self.request.told(number, part))?;
-        Ok(Run { space, results: Nodes::new(), before: Nodes::new(), buffers: Vec::new() })
+        Ok(Run { space, results: self.results.iter().map(|_| Kept::default()).collect() })
     }
 
-    /// Tells where the inputs are, and where the results go: to those of the last call, or of the one before, if nobody has them any more.
-    fn bind(&self, run: &mut Run) -> Result<()> {
-        for &(value, input) in &self.inputs {
-            run.space.set(value, run.buffers[input].as_ptr().cast_mut());
-        }
-        for (value, place) in self.prepared.places.iter().enumerate() {
-            let Place::Made(which) = *place else { continue };
-            let mut reused = run.results.get_mut(which).and_then(Node::overwrite);
-            if let (None, Some(last), Some(before)) = (reused, run.results.get_mut(which), run.before.get_mut(which)) {
-                std::mem::swap(last, before);
-                reused = last.overwrite();
-            }
-            let pointer = match reused {
-                Some(pointer) => pointer,
-                None => self.new_result(run, which)?,
+    /// Tells where the inputs are, and where the results go.
+    fn bind(&self, run: &mut Run, inputs: &mut [Node]) -> Result<()> {
+        for (made, kept) in self.results.iter().zip(&mut run.results) {
+            let given = made.instead.and_then(|input| Some((input, kept.give_place(&mut inputs[input], &made.shape)?)));
+            kept.input = given.map(|(input, _)| input);
+            let pointer = match given {
+                Some((_, pointer)) => pointer,
+                None => kept.place(|| self.new_result(made))?,
             };
-            run.space.set(value as Value, pointer);
+            run.space.set(made.value, pointer);
+        }
+        for &(value, input) in &self.inputs {
+            let buffer = inputs[input].buffer().expect("read before");
+            run.space.set(value, buffer.as_ptr().cast_mut());
         }
         Ok(())
     }
 
-    fn new_result(&self, run: &mut Run, which: usize) -> Result<*mut u8> {
-        let made = self.prepared.made[which];
-        let mut buffer = Buffer::uninit("compile", made.dtype, made.len)?;
+    fn new_result(&self, made: &Made) -> Result<(Node, *mut u8)> {
+        let Place::Made(which) = self.prepared.places[made.value as usize] else { unreachable!("it is made") };
+        let spec = self.prepared.made[which];
+        // Of bools, not every byte is one.
+        let mut buffer = match spec.dtype {
+            DType::Bool => BufferMut::zeroed("compile", spec.dtype, spec.len)?,
+            _ => Buffer::uninit("compile", spec.dtype, spec.len)?,
+        };
         let pointer = buffer.as_mut_ptr();
         // SAFETY: nobody reads it before the run that follows has written every element; if that fails, it is dropped.
         let buffer = unsafe { buffer.freeze() };
-        let shape = self.outputs.iter().find(|output| matches!(output.from, From::Made(it) if it == which));
-        let shape = shape.map_or_else(|| self.request.nodes()[made.node].shape().into(), |output| output.shape.clone());
-        let node = Node::from_buffer(buffer, shape);
-        match run.results.get_mut(which) {
-            Some(old) => *old = node,
-            None => {
-                // The first call has only one generation of results; whoever needs the second makes it.
-                run.before.push(node.clone());
-                run.results.push(node);
+        Ok((Node::from_buffer(buffer, made.shape.clone()), pointer))
+    }
+}
+
+impl Kept {
+    /// The place of an input, if nobody but the call, and what is kept here of earlier ones, has it. It becomes the result.
+    fn give_place(&mut self, input: &mut Node, shape: &Shape) -> Option<*mut u8> {
+        let [last, before] =
+            [&mut self.last, &mut self.before].map(|kept| kept.take_if(|kept| *kept == *input).is_some());
+        let Some(pointer) = input.overwrite_as(shape) else {
+            // Somebody else has it.
+            for (kept, was_input) in [(&mut self.last, last), (&mut self.before, before)] {
+                if was_input {
+                    *kept = Some(input.clone());
+                }
             }
+            return None;
+        };
+        // Whoever gives its inputs away will do so again: nothing needs to be kept for the next call.
+        (self.last, self.before) = (None, None);
+        Some(pointer)
+    }
+
+    /// A place for the result: that of the last call, or of the one before, if nobody has those any more; else a new one.
+    fn place(&mut self, new: impl FnOnce() -> Result<(Node, *mut u8)>) -> Result<*mut u8> {
+        let mut reused = self.last.as_mut().and_then(Node::overwrite);
+        if reused.is_none() {
+            std::mem::swap(&mut self.last, &mut self.before);
+            reused = self.last.as_mut().and_then(Node::overwrite);
         }
+        if let Some(pointer) = reused {
+            return Ok(pointer);
+        }
+        let (node, pointer) = new()?;
+        self.last = Some(node);
         Ok(pointer)
     }
+}
+
+/// What is known of each buffer that is made.
+fn results(
+    prepared: &Prepared,
+    request: &Request,
+    outputs: &[Output],
+    input_at: impl Fn(&Node) -> Option<usize>,
+) -> Vec<Made> {
+    let mut results: Vec<Option<Made>> = prepared.made.iter().map(|_| None).collect();
+    for (value, place) in prepared.places.iter().enumerate() {
+        let Place::Made(which) = *place else { continue };
+        let output = outputs.iter().find(|output| matches!(output.from, From::Made(it) if it == which));
+        let shape =
+            output.map_or_else(|| request.nodes()[prepared.made[which].node].shape().into(), |it| it.shape.clone());
+        let pair = prepared.in_place.iter().find(|pair| pair.made == which);
+        let instead = pair.and_then(|pair| input_at(&request.nodes()[pair.input]));
+        results[which] = Some(Made { value: value as Value, shape, instead });
+    }
+    results.into_iter().map(|made| made.expect("a place for all that is made")).collect()
 }
 
 /// The node whose buffer, as it is, has a node's elements.

@@ -12,12 +12,24 @@ use crate::ops::vector::lane_bits;
 pub(crate) struct Request {
     wanted: Vec<Node>,
     snapshot: Snapshot,
+    /// Inputs that are results as they are.
+    passed_on: Vec<Node>,
 }
 
 impl Request {
     /// A request for `wanted`. None of them is a view, and none has its numbers.
     pub(crate) fn new(wanted: Vec<Node>) -> Request {
-        Request { snapshot: Snapshot::take(&wanted), wanted }
+        Request { snapshot: Snapshot::take(&wanted), wanted, passed_on: Vec::new() }
+    }
+
+    /// The same, and these inputs are results as they are.
+    pub(crate) fn passing_on(self, inputs: Vec<Node>) -> Request {
+        Request { passed_on: inputs, ..self }
+    }
+
+    /// Whether a node's numbers are told anew to each run, which may write over them if they are given away.
+    pub(crate) fn takes(&self, node: &Node) -> bool {
+        node.is_input() && !self.passed_on.contains(node)
     }
 
     /// Every node that is needed, by number.

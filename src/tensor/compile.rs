@@ -4,7 +4,7 @@ use super::{Dimension, DynTensor, Tensor};
 use crate::dtype::{DType, TensorDType};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::Node;
-use crate::runtime::{self, Nodes, Program};
+use crate::runtime::{self, Explanation, Nodes, Program};
 use crate::shape::Shape;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -29,7 +29,8 @@ struct Captured<O> {
 /// The function is traced at the first call with inputs of given shapes: it may do with its inputs whatever can be done with tensors,
 /// gradients included, but not read their numbers. Tensors it captures from outside keep the numbers they had then, and
 /// so do random numbers that it draws. A call
-/// whose earlier results have been dropped allocates nothing.
+/// whose earlier results have been dropped allocates nothing. What a function makes of a state that it is
+/// [given](Compiled::call_owned) is written where that state was.
 ///
 /// ```
 /// use zither::{Matrix, Tensor, compile};
@@ -63,12 +64,73 @@ impl<I: Tensors, O: Tensors> Compiled<I, O> {
     /// ```
     #[track_caller]
     pub fn call(&self, inputs: &I) -> Result<O> {
+        let mut nodes = self.nodes_of(inputs);
+        let results = self.call_with(Given::Lent(inputs), &mut nodes);
+        self.put_back(nodes);
+        results
+    }
+
+    /// As [`call`](Compiled::call), and gives the inputs away: a result may be written where an input was, so that the next state of a
+    /// training takes no memory beside the last.
+    ///
+    /// That is done where nobody can tell: an input that somebody still has a handle to, or of which a view is held, stays as it is, and so does
+    /// one whose numbers are needed until the end. The results are the same bits as those of `call`.
+    ///
+    /// # Errors
+    /// As for `call`. The inputs are gone also then: hold a clone of what must not be lost.
+    ///
+    /// ```
+    /// use zither::{Tensor, Vector, compile};
+    ///
+    /// // A step of descent with momentum, for the loss |x - 1|².
+    /// let step = compile(|[x, speed]: [Vector<f64>; 2]| {
+    ///     let speed = speed * 0.5 - (&x - 1.0) * 0.2;
+    ///     [x + &speed, speed]
+    /// });
+    /// let mut state = [Tensor::new([3.0, -2.0]), Tensor::zeros([2])];
+    /// for _ in 0..50 {
+    ///     state = step.call_owned(state)?;
+    /// }
+    /// assert!(state[0].data()?.iter().all(|x| (x - 1.0).abs() < 1e-6));
+    /// # Ok::<(), zither::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn call_owned(&self, inputs: I) -> Result<O> {
+        let mut nodes = self.nodes_of(&inputs);
+        let results = self.call_with(Given::Away(inputs), &mut nodes);
+        self.put_back(nodes);
+        results
+    }
+
+    /// What a call with such inputs does and costs. Only their shapes count.
+    ///
+    /// ```
+    /// use zither::{Tensor, Vector, compile};
+    /// let double = compile(|x: Vector<f32>| x * 2.0);
+    /// let plan = double.explain(&Tensor::zeros([1000]))?;
+    /// assert_eq!((plan.kernels, plan.flops), (1, 1000));
+    /// // Given away, the input makes room for the result.
+    /// assert!(plan.in_place_bytes >= 4000 && plan.in_place_bytes <= plan.peak_bytes);
+    /// # Ok::<(), zither::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn explain(&self, inputs: &I) -> Result<Explanation> {
+        let nodes = self.nodes_of(inputs);
+        let explanation = self.captured(inputs, &nodes).map(|captured| captured.program.explain());
+        self.put_back(nodes);
+        explanation
+    }
+
+    /// The inputs' nodes, in the room that is kept for them.
+    fn nodes_of(&self, inputs: &I) -> Vec<Node> {
         let mut nodes = std::mem::take(&mut *self.room());
         inputs.each(&mut |tensor| nodes.push(tensor.node().clone()));
-        let results = self.call_with(inputs, &nodes);
+        nodes
+    }
+
+    fn put_back(&self, mut nodes: Vec<Node>) {
         nodes.clear();
         *self.room() = nodes;
-        results
     }
 
     fn room(&self) -> MutexGuard<'_, Vec<Node>> {
@@ -76,22 +138,14 @@ impl<I: Tensors, O: Tensors> Compiled<I, O> {
     }
 
     #[track_caller]
-    fn call_with(&self, inputs: &I, nodes: &[Node]) -> Result<O> {
-        if let Some(place) = nodes.iter().position(Node::tracks) {
-            let message = format!(
-                "input {place} (shape {:?}) wants a gradient, which a compiled function does not record: \
-                 take the gradient inside the function, or detach() the input",
-                nodes[place].shape()
-            );
-            return Err(Error::new(ErrorKind::Gradient, "compile", message).made_at("input", nodes[place].at()));
-        }
+    fn call_with(&self, inputs: Given<'_, I>, nodes: &mut [Node]) -> Result<O> {
         if runtime::verifies() {
-            return self.traced(inputs);
+            no_gradient(nodes)?;
+            return self.traced(inputs.tensors());
         }
-        let captured = match self.find(nodes) {
-            Some(captured) => captured,
-            None => self.capture(inputs, nodes)?,
-        };
+        let captured = self.captured(inputs.tensors(), nodes)?;
+        // From here on, what was given away is with the nodes alone.
+        drop(inputs);
         captured.program.call(nodes, |results| {
             captured.traced.like(&mut || DynTensor::wrap(results.next().expect("a result for every output")))
         })
@@ -108,6 +162,16 @@ impl<I: Tensors, O: Tensors> Compiled<I, O> {
         results.each(&mut |tensor| wanted.push(tensor.node().clone()));
         runtime::execute(&wanted)?;
         Ok(results)
+    }
+
+    /// The plan for such inputs.
+    #[track_caller]
+    fn captured(&self, inputs: &I, nodes: &[Node]) -> Result<Arc<Captured<O>>> {
+        no_gradient(nodes)?;
+        match self.find(nodes) {
+            Some(captured) => Ok(captured),
+            None => self.capture(inputs, nodes),
+        }
     }
 
     fn find(&self, nodes: &[Node]) -> Option<Arc<Captured<O>>> {
@@ -133,6 +197,32 @@ impl<I: Tensors, O: Tensors> Compiled<I, O> {
         self.captured.write().unwrap_or_else(PoisonError::into_inner).push(captured.clone());
         Ok(captured)
     }
+}
+
+/// Inputs of a call.
+enum Given<'a, I> {
+    Lent(&'a I),
+    Away(I),
+}
+
+impl<I> Given<'_, I> {
+    fn tensors(&self) -> &I {
+        match self {
+            Given::Lent(inputs) => inputs,
+            Given::Away(inputs) => inputs,
+        }
+    }
+}
+
+/// An error if an input wants a gradient.
+fn no_gradient(nodes: &[Node]) -> Result<()> {
+    let Some(place) = nodes.iter().position(Node::tracks) else { return Ok(()) };
+    let message = format!(
+        "input {place} (shape {:?}) wants a gradient, which a compiled function does not record: \
+         take the gradient inside the function, or detach() the input",
+        nodes[place].shape()
+    );
+    Err(Error::new(ErrorKind::Gradient, "compile", message).made_at("input", nodes[place].at()))
 }
 
 impl<O> Captured<O> {

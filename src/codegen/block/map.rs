@@ -10,7 +10,7 @@ use super::frame::{Frame, Value};
 use super::lanes::Kernel;
 use super::{LANES, PART_WORK, words};
 use crate::codegen::Call;
-use crate::lower::program::LoopProgram;
+use crate::lower::program::{Access, Load, LoopProgram};
 use crate::ops::vector::{Fault, Lane};
 
 /// Shorter rows are not worth a block of their own.
@@ -25,6 +25,8 @@ pub(super) struct Map {
     part: usize,
     /// No block goes beyond a multiple of this.
     row: usize,
+    /// The slots of the operands that are read at strides, and the bytes before the first element of each.
+    starts: Vec<(usize, isize)>,
 }
 
 impl Map {
@@ -36,7 +38,18 @@ impl Map {
         let outputs = program.outer.iter().product();
         let last = program.outer.iter().rev().copied().find(|&size| size > 1).unwrap_or(1);
         let row = if code.looks_up_rows() && last >= SHORTEST_ROW { last } else { usize::MAX };
-        Map { store: Store::of(program, vector), code, outputs, part, row }
+        let start = |(slot, load): (usize, &Load)| match load.access {
+            Access::Strided { offset, .. } => Some((slot, offset as isize * load.dtype.size() as isize)),
+            Access::Computed { .. } => None,
+        };
+        let starts = program.loads.iter().enumerate().filter_map(start).collect();
+        Map { store: Store::of(program, vector), code, outputs, part, row, starts }
+    }
+
+    /// Whether the output is an operand's own memory: then no word may write there before all have read.
+    fn overwrites(&self, call: &Call<'_>) -> bool {
+        let begins = |&(slot, skip): &(usize, isize)| call.loads[slot].wrapping_offset(skip) == call.out.cast_const();
+        self.starts.iter().any(begins)
     }
 
     pub(super) fn parts(&self) -> usize {
@@ -51,12 +64,14 @@ impl Map {
         if start >= end {
             return Ok(());
         }
+        let overwrites = self.overwrites(call);
         // SAFETY: the caller vouches for operands and output; blocks stay below `outputs`.
         unsafe {
             let mut frame = Frame::new(&self.code, call, 0)?;
             while start < end {
                 let n = LANES.min(end - start).min(self.row - start % self.row);
-                frame.block(start, n, self.store.direct(call.out, start, n))?;
+                let direct = if overwrites { None } else { self.store.direct(call.out, start, n) };
+                frame.block(start, n, direct)?;
                 self.store.store(frame.result(), call.out, start, n);
                 start += n;
             }

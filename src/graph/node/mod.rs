@@ -212,6 +212,28 @@ impl Node {
         state.buffer.as_mut()?.overwrite()
     }
 
+    /// As [`Node::overwrite`], for what will have another shape, of as many elements, and nothing of what the node was.
+    pub(crate) fn overwrite_as(&mut self, shape: &Shape) -> Option<*mut u8> {
+        let pointer = self.overwrite().filter(|_| self.is_plain())?;
+        let inner = Arc::get_mut(&mut self.0)?;
+        debug_assert_eq!(len_of(shape), len_of(&inner.shape));
+        inner.shape.clone_from(shape);
+        *inner.kept.get_mut() = false;
+        Some(pointer)
+    }
+
+    /// Whether the node is numbers and nothing else: no input, no way to a gradient.
+    fn is_plain(&self) -> bool {
+        let state = self.read_state();
+        let is_done = matches!(state.op, Op::Buffer | Op::Executed) && state.harvest.is_none();
+        is_done && self.0.role.is_none() && !self.0.autograd.tracks && self.0.autograd.cut.is_none()
+    }
+
+    /// Whether the node's own buffer has its numbers.
+    pub(crate) fn has_buffer(&self) -> bool {
+        self.read_state().buffer.is_some()
+    }
+
     /// Whether the numbers are here (a view's are when its base's are).
     pub(crate) fn is_realized(&self) -> bool {
         self.with_op_and_buffer(|op, buffer| match op {

@@ -34,7 +34,7 @@ pub type Loss = fn(&[DynTensor], &DynTensor, &DynTensor) -> DynTensor;
 pub type Batch<'a> = [&'a DynTensor; 2];
 
 /// What is learned, with what the rule keeps about each parameter: Adam the running mean of its gradients and of their squares.
-#[derive(Clone)]
+#[derive(Default)]
 struct State {
     parameters: Vec<DynTensor>,
     means: Vec<[DynTensor; 2]>,
@@ -91,10 +91,10 @@ impl Trainer {
         gradients(self.loss, &self.state.parameters, x, labels).1.iter().map(DynTensor::data).collect()
     }
 
-    /// One step, compiled. Gives the loss before it.
+    /// One step, compiled, in the memory of the last. Gives the loss before it.
     pub fn step(&mut self, batch: Batch) -> zither::Result<f32> {
         let given = self.given(batch);
-        let (state, loss) = self.step.call(&(self.state.clone(), given))?;
+        let (state, loss) = self.step.call_owned((std::mem::take(&mut self.state), given))?;
         self.state = state;
         Ok(loss.data::<f32>()?[0])
     }

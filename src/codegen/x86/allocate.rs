@@ -6,7 +6,7 @@
 
 use super::asm::{Asm, Condition, Label, Mem, Operand, Vector, Width};
 use super::inst::{Form, Home, Id, Inst, NONE, Target};
-use super::line::{Line, NEVER, Placed, Uses, Wanted};
+use super::line::{Line, NEVER, Placed};
 use super::op::{self, Op};
 use crate::ops::vector::LaneFn;
 
@@ -28,8 +28,9 @@ pub(super) struct Site {
     pub(super) to: u8,
 }
 
+/// Where a value is, and when it is wanted.
 #[derive(Clone, Copy)]
-struct State {
+pub(super) struct State {
     home: Home,
     copy: u8,
     width: Width,
@@ -51,6 +52,8 @@ pub(super) struct Allocator<'a> {
     pub(super) asm: &'a mut Asm,
     pub(super) places: &'a mut dyn Places,
     pub(super) sites: &'a mut Vec<Site>,
+    /// Memory to work in.
+    pub(super) states: &'a mut Vec<State>,
     /// The spill slots ever used.
     pub(super) spills: &'a mut u32,
     /// The registers: sixteen of 256 bits, or thirty-two of 512.
@@ -79,10 +82,12 @@ struct Run<'a, 'b> {
 }
 
 impl Allocator<'_> {
-    /// Writes a line. The values in `fixed` are in those registers from first to last.
-    pub(super) fn write(&mut self, line: &Line, uses: &Uses, fixed: &[(Id, u8)]) {
+    /// Writes a line that knows when its values are wanted. The values in `fixed` are in those registers from first to last.
+    pub(super) fn write(&mut self, line: &Line<'_>, fixed: &[(Id, u8)]) {
         let values = line.values;
-        let mut states = Vec::with_capacity(values.len() * line.copies.max(1));
+        let mut states = std::mem::take(self.states);
+        states.clear();
+        states.reserve(values.len() * line.copies.max(1));
         for copy in 0..line.copies.max(1) {
             states.extend(values.iter().map(|value| State {
                 home: value.home,
@@ -111,19 +116,19 @@ impl Allocator<'_> {
             freed_spills: Vec::new(),
             used_spills: 0,
         };
-        for (placed, wanted) in line.placed.iter().zip(&uses.wanted) {
-            run.instruction(placed, wanted);
+        for placed in &line.placed {
+            run.instruction(placed);
         }
-        let used = run.used_spills;
+        let (used, states) = (run.used_spills, run.states);
         *self.spills = (*self.spills).max(used);
+        *self.states = states;
     }
 }
 
 impl Run<'_, '_> {
-    fn instruction(&mut self, placed: &Placed<'_>, wanted: &Wanted) {
+    fn instruction(&mut self, placed: &Placed<'_>) {
         let Inst { form, op, width, immediate, .. } = *placed.inst;
-        let Placed { to, args, .. } = *placed;
-        let Wanted { args: next, result: first_use } = *wanted;
+        let Placed { to, args, first_use, next, .. } = *placed;
         self.locked = 0;
         if !self.freed_spills.is_empty() {
             self.free_spills.append(&mut self.freed_spills);
@@ -154,7 +159,7 @@ impl Run<'_, '_> {
                 let to = self.result(to, first_use);
                 self.emit(op, width, to, a, b, immediate);
             }
-            Form::Blend if self.to.full == Width::Z => self.choose(placed, next, first_use),
+            Form::Blend if self.to.full == Width::Z => self.choose(placed),
             Form::Blend => {
                 let (no, mask) = (self.register(args[0]), self.register(args[2]));
                 let yes = self.source(args[1], next[1]);
@@ -185,8 +190,8 @@ impl Run<'_, '_> {
                 self.to.asm.vector(op, width, a, 0, Operand::Memory(mem), immediate);
                 self.end(args, next);
             }
-            Form::Fma => self.fma(placed, next, first_use),
-            Form::Rare(f) => self.rare(f, placed, next, first_use),
+            Form::Fma => self.fma(placed),
+            Form::Rare(f) => self.rare(f, placed),
         }
     }
 
@@ -201,7 +206,8 @@ impl Run<'_, '_> {
         }
     }
 
-    fn fma(&mut self, placed: &Placed<'_>, next: [u32; 3], first_use: u32) {
+    fn fma(&mut self, placed: &Placed<'_>) {
+        let Placed { next, first_use, .. } = *placed;
         let [mut a, mut b, c] = placed.args;
         let mut next_ab = [next[0], next[1]];
         let dying = |run: &Run, id: Id, next: u32| {
@@ -254,7 +260,8 @@ impl Run<'_, '_> {
     }
 
     /// A blend where there is no instruction for it: bit by bit, in the mask's own register or a copy of it.
-    fn choose(&mut self, placed: &Placed<'_>, next: [u32; 3], first_use: u32) {
+    fn choose(&mut self, placed: &Placed<'_>) {
+        let Placed { next, first_use, .. } = *placed;
         let [no, yes, mask] = placed.args;
         let no_in = self.register(no);
         let own = match self.states[mask as usize].register {
@@ -272,7 +279,8 @@ impl Run<'_, '_> {
         }
     }
 
-    fn rare(&mut self, f: &'static LaneFn, placed: &Placed<'_>, next: [u32; 3], first_use: u32) {
+    fn rare(&mut self, f: &'static LaneFn, placed: &Placed<'_>) {
+        let Placed { next, first_use, .. } = *placed;
         let [when, x, otherwise] = placed.args;
         let (when_in, x_in) = (self.register(when), self.register(x));
         let state = &self.states[otherwise as usize];

@@ -130,30 +130,31 @@ struct Fixup {
     displacement: i32,
 }
 
-/// The bytes of one instruction before they join the others: fifteen at most.
+/// The bytes of one instruction before they join the others: fifteen at most, the first in the lowest bits.
 pub(super) struct Code {
-    bytes: [u8; 16],
-    length: usize,
+    bits: u128,
+    length: u32,
 }
 
 impl Code {
     #[inline]
-    pub(super) fn of<const N: usize>(first: [u8; N]) -> Code {
-        let mut bytes = [0; 16];
-        bytes[..N].copy_from_slice(&first);
-        Code { bytes, length: N }
+    pub(super) fn of<const N: usize>(bytes: [u8; N]) -> Code {
+        let mut code = Code { bits: 0, length: 0 };
+        code.extend(bytes);
+        code
     }
 
     #[inline]
     fn push(&mut self, byte: u8) {
-        self.bytes[self.length] = byte;
-        self.length += 1;
+        self.extend([byte]);
     }
 
     #[inline]
     fn extend<const N: usize>(&mut self, bytes: [u8; N]) {
-        self.bytes[self.length..self.length + N].copy_from_slice(&bytes);
-        self.length += N;
+        // Bits, not bytes in memory: those would have to be waited for when all are stored at once.
+        let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+        self.bits |= u128::from(bits) << (8 * self.length);
+        self.length += N as u32;
     }
 }
 
@@ -283,8 +284,8 @@ impl Asm {
     #[inline]
     pub(super) fn code(&mut self, code: &Code) {
         // All bytes at once, and then without those that are too many: quicker than to count them.
-        let end = self.bytes.len() + code.length;
-        self.bytes.extend_from_slice(&code.bytes);
+        let end = self.bytes.len() + code.length as usize;
+        self.bytes.extend_from_slice(&code.bits.to_le_bytes());
         self.bytes.truncate(end);
     }
 
@@ -526,8 +527,8 @@ impl Asm {
     }
 
     /// Notes that the four bytes so far behind the present end will be the distance to a label.
-    fn fix(&mut self, behind: usize, label: Label, displacement: i32, trailing: u32) {
-        let at = (self.bytes.len() + behind) as u32;
+    fn fix(&mut self, behind: u32, label: Label, displacement: i32, trailing: u32) {
+        let at = self.bytes.len() as u32 + behind;
         self.fixups.push(Fixup { at, end: at + 4 + trailing, label, displacement });
     }
 }

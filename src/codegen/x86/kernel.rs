@@ -12,13 +12,13 @@
 //! have room for four. A tail's
 //! elements are copied to the frame and its results from there, so that nothing beyond a row is ever touched.
 
-use super::allocate::{Allocator, Places, Site};
+use super::allocate::{Allocator, Places, Site, State};
 use super::asm::*;
 use super::build::{Built, Kind, Read, Spec, build};
 use super::elements::{Step, width_of};
 use super::frame::{Frame, LENGTH, POSITION, POSITION_STEP, ROWS, TAIL_32, TAIL_64};
 use super::inst::{Form, Home, Id, Inst, NONE, Target, Value};
-use super::line::{Line, Uses};
+use super::line::Line;
 use super::memory::Pages;
 use super::op::{self, Op};
 use super::rare;
@@ -119,17 +119,11 @@ const CACHE_LINE: usize = 64;
 /// By how many the values without a home may outnumber the registers, so that two copies of a body still pay.
 const MANY_VALUES: usize = 4;
 
-/// A line, and when its values are wanted.
+/// A line that knows when its values are wanted.
 struct Ready<'p> {
     line: Line<'p>,
-    uses: Uses,
-}
-
-impl<'p> Ready<'p> {
-    fn new(line: Line<'p>) -> Ready<'p> {
-        let uses = Uses::of(&line);
-        Ready { line, uses }
-    }
+    /// The most values that are alive at one time and have no home.
+    pressure: usize,
 }
 
 /// A kernel being written.
@@ -140,6 +134,9 @@ struct Writer<'s> {
     frame: Frame,
     sites: Vec<Site>,
     spills: u32,
+    /// Memory to work in, line after line.
+    seen: Vec<u32>,
+    states: Vec<State>,
     /// Tables from which the lanes of a tail are read, for lanes of 32 and 64 bits.
     masks: [Label; 2],
 }
@@ -148,7 +145,12 @@ impl<'s> Writer<'s> {
     fn new(spec: &'s Spec, built: &'s Built, mut asm: Asm) -> Writer<'s> {
         let frame = Frame::new(spec, built, &mut asm);
         let masks = [asm.label(), asm.label()];
-        Writer { spec, built, asm, frame, sites: Vec::new(), spills: 0, masks }
+        Writer { spec, built, asm, frame, sites: Vec::new(), spills: 0, seen: Vec::new(), states: Vec::new(), masks }
+    }
+
+    fn ready<'p>(&mut self, mut line: Line<'p>) -> Ready<'p> {
+        let pressure = line.look_ahead(&mut self.seen);
+        Ready { line, pressure }
     }
 
     fn kernel(&mut self) {
@@ -181,7 +183,8 @@ impl<'s> Writer<'s> {
             let values: Vec<Value> = pieces.values.iter().map(not_yet).collect();
             let mut line = Line::new(&values, 1, NONE);
             line.add(&pieces.preamble, 0..1);
-            self.write(&Ready::new(line), &[]);
+            let line = self.ready(line);
+            self.write(&line, &[]);
         }
         if self.built.alone {
             return;
@@ -195,7 +198,7 @@ impl<'s> Writer<'s> {
                 let several = self.copies(&one);
                 let copies = several.as_ref().map_or(1, |several| several.line.copies);
                 if let Some(several) = several {
-                    let pins = self.pins(&several.uses, self.spec.full.registers() - 1);
+                    let pins = self.pins(several.pressure, self.spec.full.registers() - 1);
                     self.vectors(copies * lanes, &several, &pins, true);
                 }
                 self.vectors(lanes, &one, &[], copies != 2);
@@ -212,7 +215,7 @@ impl<'s> Writer<'s> {
                     copies.for_each(|copy| line.add(&pieces.body[pieces.fold..], copy..copy + 1));
                 }
                 line.add(&pieces.after, 0..1);
-                let line = Ready::new(line);
+                let line = self.ready(line);
                 self.vectors(lanes, &line, &[], true);
                 self.tail(&line);
             }
@@ -220,9 +223,9 @@ impl<'s> Writer<'s> {
     }
 
     /// Several copies of the body that take turns, as many as there are registers for; `None` if that is one.
-    fn copies(&self, one: &Ready<'s>) -> Option<Ready<'s>> {
+    fn copies(&mut self, one: &Ready<'s>) -> Option<Ready<'s>> {
         // What copies share has a home, so that each needs as many registers as the first.
-        let (needed, registers) = (one.uses.pressure, usize::from(self.spec.full.registers()));
+        let (needed, registers) = (one.pressure, usize::from(self.spec.full.registers()));
         if self.spec.full == Width::Z && 4 * needed <= registers {
             Some(self.copies_of_body(4))
         } else if 2 * needed <= registers + MANY_VALUES {
@@ -232,11 +235,11 @@ impl<'s> Writer<'s> {
         }
     }
 
-    fn copies_of_body(&self, copies: usize) -> Ready<'s> {
+    fn copies_of_body(&mut self, copies: usize) -> Ready<'s> {
         let pieces = &self.built.pieces;
         let mut line = Line::new(&pieces.values, copies, NONE);
         line.add(&pieces.body, 0..copies);
-        Ready::new(line)
+        self.ready(line)
     }
 
     /// A row that becomes one value.
@@ -253,13 +256,13 @@ impl<'s> Writer<'s> {
         }
         let last = self.spec.full.registers() - 1;
         let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), last - k as u8)).collect();
-        let line = Ready::new(line);
+        let line = self.ready(line);
         let [done, even, end] = [(); 3].map(|()| self.asm.label());
         self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
         self.asm.jump_if(Condition::Below, done);
         self.clear(&fixed, width);
         // Registers of 512 bits are many: constants have some of them.
-        let pins = if self.spec.full == Width::Z { self.pins(&line.uses, last - vectors as u8) } else { Vec::new() };
+        let pins = if self.spec.full == Width::Z { self.pins(line.pressure, last - vectors as u8) } else { Vec::new() };
         self.vectors(ACCUMULATORS, &line, &[&fixed[..], &pins].concat(), true);
         self.asm.compare(RAX, RDX);
         self.asm.jump_if(Condition::Equal, even);
@@ -274,17 +277,19 @@ impl<'s> Writer<'s> {
         let mut line = Line::new(&pieces.values, 1, NONE);
         line.add(&pieces.body, 0..1);
         line.add(&pieces.after, 0..1);
-        self.vectors(lanes, &Ready::new(line), &[], true);
+        let line = self.ready(line);
+        self.vectors(lanes, &line, &[], true);
         let mut line = Line::new(&pieces.values, 1, NONE);
         line.add(&pieces.body[..pieces.fold], 0..1);
         line.add(&pieces.tail, 0..1);
         line.add(&pieces.after, 0..1);
-        self.tail(&Ready::new(line));
+        let line = self.ready(line);
+        self.tail(&line);
 
         // Where nothing was left over, they still are in registers.
         let mut line = Line::new(&pieces.values, 1, NONE);
         line.add(&pieces.finish, 0..1);
-        let line = Ready::new(line);
+        let line = self.ready(line);
         self.write(&line, &[]);
         self.asm.jump(end);
         self.asm.bind(even);
@@ -309,17 +314,17 @@ impl<'s> Writer<'s> {
         }
     }
 
-    fn write(&mut self, Ready { line, uses }: &Ready<'_>, fixed: &[(Id, u8)]) {
+    fn write(&mut self, Ready { line, .. }: &Ready<'_>, fixed: &[(Id, u8)]) {
         let full = self.spec.full;
-        let Writer { asm, frame, sites, spills, .. } = self;
+        let Writer { asm, frame, sites, spills, states, .. } = self;
         let near = frame.tail;
-        Allocator { asm, places: frame, sites, spills, full, near }.write(line, uses, fixed);
+        Allocator { asm, places: frame, sites, states, spills, full, near }.write(line, fixed);
     }
 
     /// Constants and the like for registers that no copy needs, those most used first, from a register downwards.
-    fn pins(&self, uses: &Uses, last: u8) -> Vec<(Id, u8)> {
+    fn pins(&self, pressure: usize, last: u8) -> Vec<(Id, u8)> {
         let most = if self.spec.full == Width::Z { 24 } else { 8 };
-        let spare = usize::from(last).saturating_sub(uses.pressure + 2).min(most);
+        let spare = usize::from(last).saturating_sub(pressure + 2).min(most);
         if spare == 0 {
             return Vec::new();
         }
@@ -566,7 +571,9 @@ impl<'s> Writer<'s> {
             [0xff, 0].iter().for_each(|&byte| self.asm.data(&[byte; 64][..full.bytes()]));
         }
         self.asm.bind(self.frame.lane_numbers);
-        let lanes: Vec<[u8; 8]> = (0..4 * self.built.lanes as u64 * 2).map(u64::to_le_bytes).collect();
-        self.asm.data(lanes.as_flattened());
+        if self.built.pieces.values.iter().any(|value| value.home == Home::LaneNumbers) {
+            let lanes: Vec<[u8; 8]> = (0..4 * self.built.lanes as u64 * 2).map(u64::to_le_bytes).collect();
+            self.asm.data(lanes.as_flattened());
+        }
     }
 }

@@ -13,6 +13,9 @@ pub(super) struct Placed<'p> {
     /// The result and the operands, by their names in this copy.
     pub(super) to: Id,
     pub(super) args: [Id; 3],
+    /// When the result is wanted first, and each operand next: numbers of instructions, or [`NEVER`].
+    pub(super) first_use: u32,
+    pub(super) next: [u32; 3],
 }
 
 /// A straight line of instructions: some copies of some pieces.
@@ -51,53 +54,39 @@ impl<'p> Line<'p> {
         for inst in insts {
             for copy in copies.clone() {
                 let (to, args) = (self.id(inst.to, copy), inst.args.map(|id| self.id(id, copy)));
-                self.placed.push(Placed { inst, copy: copy as u8, to, args });
+                let (first_use, next) = (NEVER, [NEVER; 3]);
+                self.placed.push(Placed { inst, copy: copy as u8, to, args, first_use, next });
             }
         }
     }
-}
 
-/// When an instruction's operands are wanted next, and its result first.
-#[derive(Clone, Copy)]
-pub(super) struct Wanted {
-    pub(super) args: [u32; 3],
-    pub(super) result: u32,
-}
-
-/// When the values of each instruction are wanted.
-pub(super) struct Uses {
-    pub(super) wanted: Vec<Wanted>,
-    /// The most values that are alive at one time and have no home.
-    pub(super) pressure: usize,
-}
-
-impl Uses {
-    pub(super) fn of(line: &Line) -> Uses {
-        let homeless = |id: Id| usize::from(line.values[id as usize].home == Home::None);
-        let mut seen = vec![NEVER; line.values.len() * line.copies.max(1)];
-        let mut wanted = vec![Wanted { args: [NEVER; 3], result: NEVER }; line.placed.len()];
+    /// Looks from the end on when each value is wanted. Gives the most values that are alive at one time and have no home. `seen` is
+    /// memory to work in.
+    pub(super) fn look_ahead(&mut self, seen: &mut Vec<u32>) -> usize {
+        let homeless = |id: Id| usize::from(self.values[id as usize].home == Home::None);
+        seen.clear();
+        seen.resize(self.values.len() * self.copies.max(1), NEVER);
         let (mut alive, mut pressure) = (0, 0);
-        for (at, placed) in line.placed.iter().enumerate().rev() {
-            let wanted = &mut wanted[at];
+        for (at, placed) in self.placed.iter_mut().enumerate().rev() {
             pressure = pressure.max(alive);
             if placed.to != NONE {
-                wanted.result = std::mem::replace(&mut seen[placed.to as usize], NEVER);
-                if wanted.result != NEVER {
+                placed.first_use = std::mem::replace(&mut seen[placed.to as usize], NEVER);
+                if placed.first_use != NEVER {
                     alive -= homeless(placed.inst.to);
                 }
             }
-            for (k, &arg) in placed.args.iter().enumerate() {
+            for (next, &arg) in placed.next.iter_mut().zip(&placed.args) {
                 if arg != NONE {
-                    wanted.args[k] = seen[arg as usize];
+                    *next = seen[arg as usize];
                 }
             }
-            for (k, &arg) in placed.args.iter().enumerate() {
+            for (&arg, &of) in placed.args.iter().zip(&placed.inst.args) {
                 // Named twice, it counts once.
                 if arg != NONE && std::mem::replace(&mut seen[arg as usize], at as u32) == NEVER {
-                    alive += homeless(placed.inst.args[k]);
+                    alive += homeless(of);
                 }
             }
         }
-        Uses { wanted, pressure }
+        pressure
     }
 }

@@ -72,6 +72,8 @@ fn a_planned_peak_is_what_is_measured() -> Result<()> {
     check("one kernel", || (&x * 2.0 + 1.0).exp())?;
     check("rows with scratch", || x.softmax(1))?;
     check("a product and what follows", || x.matmul(&y).relu())?;
+    let narrow = x.cast::<i8>().realize()?;
+    check("a product whose operand is computed", || x.matmul(&(narrow.cast::<f32>() * 0.1).t()))?;
     check("a long sum in parts", || (&x - x.sum_all()).exp())?;
     check("values that live at different times", || {
         let mut z = x.clone();

@@ -3,7 +3,7 @@
 //!
 //! Each of the sizes' combinations is tried in one way; with `ZITHER_PRODUCTS=all` in each.
 
-use zither::{DType, DynTensor, Result, Step};
+use zither::{DType, Dim2, DynTensor, Result, Step, Tensor};
 
 const SIZES: [usize; 23] = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 63, 64, 65, 255, 256, 257];
 
@@ -117,5 +117,24 @@ fn products_of_every_size_are_sums_of_products() -> Result<()> {
             }
         }
     }
+    Ok(())
+}
+
+/// A linear layer with weights of a byte each: nothing is as large as the weights would be, and the plan says what happens.
+#[test]
+fn weights_of_bytes_are_widened_while_they_are_packed() -> Result<()> {
+    let (rows, columns, depth) = (64, 200, 300);
+    let x = Tensor::<f32, Dim2>::rand([rows, depth]).realize()?;
+    let weights = (Tensor::<f32, Dim2>::rand([columns, depth]) * 100.0).cast::<i8>().realize()?;
+    let product = || x.matmul(&(weights.cast::<f32>() * 0.01).t());
+    let plan = product().explain();
+    assert_eq!((plan.kernels, plan.stages), (1, 2), "{plan}");
+    assert!(plan.to_string().contains("stage 0, while packing: f32 [200, 300]"), "{plan}");
+    let elements = |a: usize, b: usize| (a * b) as u128;
+    // The weights count a byte each, and are multiplied by their scale once.
+    assert_eq!(plan.bytes_moved, 4 * elements(rows, depth) + elements(columns, depth) + 4 * elements(rows, columns));
+    assert_eq!(plan.flops, elements(columns, depth) + 2 * elements(rows * columns, depth));
+    let wide = (weights.cast::<f32>() * 0.01).realize()?;
+    assert_eq!(product().data()?, x.matmul(&wide.t()).data()?);
     Ok(())
 }

@@ -190,6 +190,21 @@ fn what_may_fail_or_hangs_on_its_place_is_written() {
     assert!(folded(&matmul(&placed, &w)).is_empty());
 }
 
+#[test]
+fn threads_do_not_matter() {
+    let threads = runtime::threads();
+    let (x, w) = (data(&[300, 400], 1), data(&[600, 400], 2));
+    let product = || matmul(&x.exp(), &(&w * 0.3).swapped(0, 1));
+    assert_eq!(folded(&product()).len(), 2);
+    let expected = bits(&product());
+    for count in [1, 2, 3, 7] {
+        runtime::set_threads(count);
+        let found = bits(&product());
+        runtime::set_threads(threads);
+        assert_eq!(found, expected, "{count} threads");
+    }
+}
+
 /// Draws numbers.
 struct Dice(u64);
 

@@ -22,6 +22,7 @@ mod fetch;
 mod kernel;
 mod pack;
 mod pack_border;
+mod place;
 mod plan;
 mod reader;
 mod room;
@@ -31,6 +32,7 @@ mod tests;
 mod tiny;
 mod vector;
 
+pub(crate) use place::Meeting;
 pub(crate) use reader::Reader;
 pub(crate) use strip::{Strip, StripRun};
 

@@ -4,11 +4,11 @@
 use super::kernel::{Avx2, Avx512};
 use super::kernel::{Kernel, Plain};
 use super::pack::View;
+use super::place::{FEW, Meeting};
 use super::{
     Border, Contraction, Group, Operand, Operands, Product, Side, Target, TileShape, blocked, deliver, tiny, vector,
 };
 use crate::dtype::{DType, bf16, f16};
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -119,15 +119,8 @@ const PACK_PART: usize = 1 << 15;
 /// Rows, and bytes of columns, of a part where there are many of both.
 const TILE_ROWS: usize = 48;
 const TILE_COL_BYTES: usize = 8 << 10;
-/// Where there are no more rows (columns) than this, a part takes them all.
-const FEW: usize = 192;
-/// An operand that meets no more rows (columns) of the other than this is hardly worth packing.
-const SOME: usize = 512;
 /// Columns of a part that packs them for itself.
 const LOCAL_COLS: usize = 256;
-/// Bytes of an operand that is read where it is by many tiles: it stays in the first cache, or the second.
-const FIRST_CACHE: usize = 16 << 10;
-const SECOND_CACHE: usize = 128 << 10;
 /// The most depth of a block: panels of one block stay in the first cache.
 const DEPTH_BLOCK: usize = 256;
 
@@ -334,33 +327,15 @@ fn has_one_stride(operand: &Operand) -> bool {
     operand.is_plain() && one_stride(&operand.lines) && one_stride(&operand.depth)
 }
 
-/// Whether operands are better read where they are than packed.
-struct Direct<K> {
-    sizes: Sizes,
-    kernel: PhantomData<K>,
-}
-
-impl<K: Kernel> Direct<K> {
-    /// A kernel of several panels takes its columns from the second cache in any case: they need not lie close together.
-    const STREAMS: bool = K::PANELS > 1;
-
-    fn new(sizes: Sizes) -> Direct<K> {
-        Direct { sizes, kernel: PhantomData }
-    }
-
-    fn left(&self, left: &Operand) -> bool {
-        let Sizes { rows, cols, depth, .. } = self.sizes;
-        let few = if left.lines.inner() == 1 { FEW } else { SOME };
-        rows * depth * size_of::<K::Acc>() <= SECOND_CACHE || (Self::STREAMS && cols <= few)
-    }
-
-    fn right(&self) -> bool {
-        self.right_is_near() || (Self::STREAMS && self.sizes.rows <= SOME)
-    }
-
-    /// Whether the right operand stays in the first cache.
-    fn right_is_near(&self) -> bool {
-        self.sizes.cols * self.sizes.depth * size_of::<K::Acc>() <= FIRST_CACHE
+/// What is known of an operand that meets so many lines of the other.
+fn meeting<K: Kernel>(operand: &Operand, others: usize) -> Meeting {
+    Meeting {
+        lines: operand.lines.len(),
+        depth: operand.depth.len(),
+        others,
+        size: size_of::<K::Acc>(),
+        is_along: operand.lines.inner() == 1,
+        streams: K::PANELS > 1,
     }
 }
 
@@ -370,28 +345,26 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
     let (left, right) = (&product.left, &product.right);
     let acc = size_of::<K::Acc>();
     let work = sizes.work();
+    let (meets_left, meets_right) = (meeting::<K>(left, cols), meeting::<K>(right, rows));
     let mut grid = Grid { row_parts: 1, col_parts: 1, batch_step: 1 };
     if work <= 2 * PART {
         grid.batch_step = (PART / work.max(1)).clamp(1, batch);
     } else if batch < 16 || work > 32 * PART {
-        // Columns whose depth lies side by side are dear to pack together: each part packs its own, for more rows.
-        let few_rows = if right.lines.inner() == 1 { FEW } else { SOME };
-        grid.cut(sizes, few_rows, TILE_COL_BYTES / acc);
+        grid.cut(sizes, meets_right.few_rows(), TILE_COL_BYTES / acc);
     }
     let (row_panels, col_panels) = (rows.div_ceil(K::ROWS), cols.div_ceil(K::COLS));
     let (row_parts, col_parts) = (grid.row_parts.clamp(1, row_panels), grid.col_parts.clamp(1, col_panels));
     let most_rows = row_panels.div_ceil(row_parts) * K::ROWS;
     let most_cols = col_panels.div_ceil(col_parts) * K::COLS;
 
-    let reads = Direct::<K>::new(sizes);
-    let left_plain = is_plain::<K>(left) && reads.left(left);
+    let left_plain = is_plain::<K>(left) && meets_left.leaves_left();
     let left_again = col_parts > 1 && (most_cols < LOCAL_COLS || rows > FEW);
     let left_read = match (left_plain, left_again || left.is_computed_again(batch, col_parts)) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
         (false, false) => Read::Local,
     };
-    let right_plain = is_plain::<K>(right) && right.lines.inner() == 1 && reads.right();
+    let right_plain = is_plain::<K>(right) && meets_right.leaves_right();
     let right_read = match (right_plain, row_parts > 1 || right.is_computed_again(batch, row_parts)) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
@@ -421,7 +394,7 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
         batch_step: grid.batch_step,
         left: left_read,
         right: right_read,
-        fetches: !reads.right_is_near(),
+        fetches: !meets_right.is_near(),
         most_rows,
         most_cols,
         packs,

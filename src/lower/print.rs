@@ -88,9 +88,15 @@ fn constant(lane: crate::ops::vector::Lane, bits: u64) -> String {
         Lane::Mask => (bits != 0).to_string(),
         Lane::I32 => (bits as u32 as i32).to_string(),
         Lane::I64 => (bits as i64).to_string(),
-        Lane::F32 => f32::from_bits(bits as u32).to_string(),
-        Lane::F64 => f64::from_bits(bits).to_string(),
+        Lane::F32 => number(f32::from_bits(bits as u32)),
+        Lane::F64 => number(f64::from_bits(bits)),
     }
+}
+
+/// A number with all its digits; with an exponent where it would be long.
+fn number(value: impl fmt::Display + fmt::LowerExp) -> String {
+    let plain = value.to_string();
+    if plain.len() > 24 { format!("{value:e}") } else { plain }
 }
 
 fn name(val: &Val) -> String {

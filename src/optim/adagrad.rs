@@ -1,5 +1,6 @@
 //! Adagrad: steps over the root of the sum of squared gradients (Duchi, Hazan, Singer, 2011).
 
+use super::number::Number;
 use super::sealed::{Hidden, HiddenNode, Rule};
 
 /// `p - lr · g / (√Σg² + eps)`, with `lr` shrinking by `1 / (1 + (step - 1) · lr_decay)`.
@@ -42,8 +43,12 @@ impl Rule for Adagrad {
         let g = update.slope(self.maximize, self.weight_decay);
         let before = update.slots.first().cloned().unwrap_or_else(|| p.fill(self.initial));
         let sum = &before + &(&g * &g);
-        let lr = self.lr / (1.0 + (update.step - 1) as f64 * self.lr_decay);
-        let step = &(&g / &(&sum.sqrt() + self.eps)) * lr;
+        let slowed = |step: f64| self.lr / (1.0 + (step - 1.0) * self.lr_decay);
+        let rate = match self.lr_decay {
+            0.0 => Number::Known(self.lr),
+            decay => update.step.map(slowed, |step| self.lr / &(&(&(step - 1.0) * decay) + 1.0)),
+        };
+        let step = rate.times(&(&g / &(&sum.sqrt() + self.eps)));
         (HiddenNode(p - &step), vec![HiddenNode(sum)])
     }
 }

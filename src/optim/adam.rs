@@ -98,15 +98,17 @@ fn step(adam: &Adam, update: &Update<'_>, p: Node, g: &Node) -> (HiddenNode, Vec
     let (first, second) = adam.betas;
     let mean = &(&update.slot(0) * first) + &(g * (1.0 - first));
     let square = &(&update.slot(1) * second) + &(&(g * g) * (1.0 - second));
-    let steps = update.step.min(i32::MAX as u64) as i32;
-    let (early, early_square) = (1.0 - first.powi(steps), 1.0 - second.powi(steps));
+    // How much of a mean is not its start at 0.
+    let share = |kept: f64| update.step.map(|step| 1.0 - kept.powf(step), |step| 1.0 - &step.fill(kept).pow(step));
+    let (early, early_square) = (share(first), share(second));
     let mut slots = vec![mean.clone(), square.clone()];
     let mut spread = square;
     if adam.amsgrad {
         spread = Node::map(&ops::MAXIMUM, &[&update.slot(2), &spread]).or_raise();
         slots.push(spread.clone());
     }
-    let root = &(&spread.sqrt() / early_square.sqrt()) + adam.eps;
-    let next = &p - &(&(&mean / &root) * (adam.lr / early));
+    let root = &early_square.map(f64::sqrt, Node::sqrt).under(&spread.sqrt()) + adam.eps;
+    let rate = early.map(|early| adam.lr / early, |early| adam.lr / early);
+    let next = &p - &rate.times(&(&mean / &root));
     (HiddenNode(next), slots.into_iter().map(HiddenNode).collect())
 }

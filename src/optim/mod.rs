@@ -22,6 +22,29 @@
 //! # Ok::<(), zither::Error>(())
 //! ```
 //!
+//! A whole step of training can be [compiled](crate::compile): a [`State`] is among what a function may be given and give back. Given
+//! [by value](crate::Compiled::call_owned), parameters and states are updated in their own memory.
+//!
+//! ```
+//! use zither::optim::{Adam, Optimizer, State};
+//! use zither::{Tensor, Vector, compile, grad};
+//!
+//! let adam = Adam { lr: 0.1, ..Adam::default() };
+//! let step = compile(move |(x, state): (Vector, State)| {
+//!     let x = x.set_requires_grad(true);
+//!     let loss = (&x - 1.0).square().sum_all();
+//!     let slope = &grad(&loss, &[&x]).unwrap()[0];
+//!     (adam.step(&x, slope, &state), loss.detach())
+//! });
+//! let (mut trained, mut loss) = ((Tensor::new([3.0f32, -2.0]), adam.start()), Tensor::new(0.0));
+//! for _ in 0..200 {
+//!     (trained, loss) = step.call_owned(trained)?;
+//! }
+//! assert_eq!(trained.1.steps(), 200);
+//! assert!(loss.item()? < 0.01);
+//! # Ok::<(), zither::Error>(())
+//! ```
+//!
 //! | here | PyTorch |
 //! |---|---|
 //! | [`Sgd`] | `SGD`: momentum, dampening, Nesterov, weight decay |
@@ -32,6 +55,7 @@
 
 mod adagrad;
 mod adam;
+mod number;
 mod rms_prop;
 mod sgd;
 
@@ -40,25 +64,53 @@ pub use adam::{Adam, AdamW};
 pub use rms_prop::RmsProp;
 pub use sgd::Sgd;
 
-use crate::dtype::FloatDType;
+use crate::dtype::{DType, FloatDType, Literal};
 use crate::error::{Error, ErrorKind, OrRaise, Result};
 use crate::graph::{Node, Pause};
 use crate::ops::record::Dtypes;
-use crate::tensor::{Dimension, DynTensor, Tensor};
+use crate::tensor::{Dimension, DynTensor, Tensor, Tensors};
+use number::Number;
 
 /// What an optimiser remembers of one parameter from step to step.
 #[derive(Clone, Default)]
 pub struct State {
     /// How many steps were taken.
-    steps: u64,
+    steps: Steps,
     /// Running values of the parameter's shape; none before the first step.
     slots: Vec<DynTensor>,
 }
 
+/// A number of steps.
+#[derive(Clone)]
+enum Steps {
+    Taken(u64),
+    /// As a tensor of one `i64`: a compiled function has it so, and gives it back so.
+    Counted(DynTensor),
+}
+
+impl Default for Steps {
+    fn default() -> Steps {
+        Steps::Taken(0)
+    }
+}
+
 impl State {
     /// How many steps were taken.
+    ///
+    /// # Panics
+    /// Inside a compiled function, which cannot read numbers.
+    #[track_caller]
     pub fn steps(&self) -> u64 {
-        self.steps
+        self.try_steps().or_raise()
+    }
+
+    /// As [`steps`](Self::steps), with an error in place of a panic.
+    #[track_caller]
+    pub fn try_steps(&self) -> Result<u64> {
+        match &self.steps {
+            Steps::Taken(steps) => Ok(*steps),
+            Steps::Counted(steps) => Ok(steps.data::<i64>()?[0].max(0) as u64),
+        }
     }
 
     /// The running values, to be asked for together with the parameters, or kept in a file.
@@ -68,14 +120,28 @@ impl State {
 
     /// The state after so many steps with these running values, as they were kept.
     pub fn restore(steps: u64, tensors: Vec<DynTensor>) -> State {
-        State { steps, slots: tensors }
+        State { steps: Steps::Taken(steps), slots: tensors }
+    }
+}
+
+impl Tensors for State {
+    fn each(&self, f: &mut dyn FnMut(DynTensor)) {
+        f(match &self.steps {
+            Steps::Taken(steps) => DynTensor::full(&[], Literal::I64(i64::try_from(*steps).unwrap_or(i64::MAX))),
+            Steps::Counted(steps) => steps.clone(),
+        });
+        self.slots.each(f);
+    }
+
+    fn like(&self, next: &mut dyn FnMut() -> DynTensor) -> State {
+        State { steps: Steps::Counted(next()), slots: self.slots.like(next) }
     }
 }
 
 /// One step of an optimiser on nodes.
 pub(crate) struct Update<'a> {
     /// The number of this step, from 1.
-    step: u64,
+    step: Number,
     parameter: &'a Node,
     gradient: Node,
     /// The running values before the step.
@@ -183,10 +249,17 @@ fn advance<R: Rule + ?Sized>(rule: &R, parameter: &Node, gradient: &Node, state:
             return Err(Error::new(ErrorKind::Shape, op, message).operands(parameter.at(), other.at()));
         }
     }
-    let steps = state.steps + 1;
     let _pause = Pause::because("an optimiser's step");
+    let (steps, step) = match &state.steps {
+        Steps::Taken(steps) => (Steps::Taken(steps + 1), Number::Known((steps + 1) as f64)),
+        Steps::Counted(steps) => {
+            let next = steps.node() + 1.0;
+            let step = Number::Later(next.cast(DType::F64)?);
+            (Steps::Counted(DynTensor::wrap(next)), step)
+        }
+    };
     let slots = state.slots.iter().map(|slot| slot.node().clone()).collect();
-    let (next, slots) = rule.next(&Hidden(Update { step: steps, parameter, gradient: gradient.clone(), slots }));
+    let (next, slots) = rule.next(&Hidden(Update { step, parameter, gradient: gradient.clone(), slots }));
     let slots = slots.into_iter().map(|slot| DynTensor::wrap(slot.0)).collect();
     Ok((next.0, State { steps, slots }))
 }

@@ -9,6 +9,7 @@ use super::expression::Step;
 use super::frame::{Frame, Frames};
 use super::plan::{Form, Kernel, MapReduce, Operand, Stage, Work};
 use super::snapshot::Snapshot;
+use crate::contract::Meeting;
 use crate::dtype::Literal;
 use crate::graph::{IdMap, Node, Op};
 use crate::ops;
@@ -17,14 +18,11 @@ use crate::shape::{Bounded, View};
 /// The most that a producer reads: each is packed before it is computed with.
 const MOST_LOADS: usize = 4;
 
-/// Operands that meet no more lines of the other one than this are read where they are: left ones whose rows, or right ones whose columns,
-/// lie side by side, and left ones whose depth does. So are left ones of few elements. What `contract/plan.rs` reads in place is among these.
-const FEW_ALONG: usize = 192;
-const FEW_ACROSS: usize = 512;
-const FEW_ELEMENTS: usize = 1 << 15;
-
-/// Products of no more rows, columns and depth than this are computed many at a time, without packing.
+/// Where there are no more rows, columns and depth than this, a block takes longer to begin than to compute.
 const TINY: usize = 16;
+
+/// Most sums are of this size, and where they are larger, operands are all the more packed.
+const SUM_BYTES: usize = 4;
 
 /// A map that is computed where a contraction packs it.
 pub(crate) struct Producer {
@@ -193,13 +191,10 @@ impl<'a> Packed<'a> {
 
     /// Whether the operand would be packed in any case.
     fn is_worth_it(&self) -> bool {
-        let is_few = match (self.is_left, self.is_along) {
-            (true, true) => self.others <= FEW_ALONG || self.lines * self.depth <= FEW_ELEMENTS,
-            (true, false) => self.others <= FEW_ACROSS || self.lines * self.depth <= FEW_ELEMENTS,
-            (false, true) => self.others <= FEW_ACROSS,
-            (false, false) => false,
-        };
-        let is_tiny = self.lines.max(self.others).max(self.depth) <= TINY;
-        !is_tiny && (self.has_border || !is_few)
+        let Packed { lines, others, depth, is_along, .. } = *self;
+        let meeting = Meeting { lines, depth, others, size: SUM_BYTES, is_along, streams: true };
+        let is_left_there = if self.is_left { meeting.leaves_left() } else { meeting.right_meets_few() };
+        let is_tiny = lines.max(others).max(depth) <= TINY;
+        !is_tiny && (self.has_border || !is_left_there)
     }
 }

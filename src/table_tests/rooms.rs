@@ -12,7 +12,7 @@ static DOORS: &[(&str, &[&str])] = &[
     ("graph", &["error", "dtype", "shape", "memory", "ops"]),
     ("ops", &["error", "dtype", "shape", "memory", "graph"]),
     ("grad", &["error", "dtype", "shape", "memory", "ops", "graph"]),
-    ("schedule", &["error", "dtype", "shape", "graph", "ops"]),
+    ("schedule", &["error", "dtype", "shape", "graph", "ops", "contract"]),
     ("lower", &["error", "dtype", "shape", "graph", "ops", "schedule"]),
     ("codegen", &["dtype", "shape", "ops", "lower"]),
     ("contract", &["dtype"]),

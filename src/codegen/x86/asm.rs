@@ -362,6 +362,11 @@ impl Asm {
         self.with_memory([0x0f, 0x18], false, if near { 1 } else { 2 }, of, 0);
     }
 
+    pub(super) fn add_from_memory(&mut self, to: Gpr, from: Mem) {
+        self.note("add", &[to.into(), from.into()]);
+        self.with_memory([0x03], true, to.0, from, 0);
+    }
+
     pub(super) fn add_into_memory(&mut self, to: Mem, from: Gpr) {
         self.note("add", &[to.into(), from.into()]);
         self.with_memory([0x01], true, from.0, to, 0);

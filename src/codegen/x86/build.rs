@@ -44,8 +44,9 @@ pub(super) enum Kind {
     Map { stream: bool },
     /// Those of a row are folded to one lane: a leaf in the order along. `identity` is the bits of a lane.
     Along { combine: Combine, identity: u64 },
-    /// Those of `steps` steps are folded into the accumulators of a row, lane by lane: some of a leaf in the order across.
-    Across { combine: Combine, steps: u8 },
+    /// Those of `steps` steps are folded into the accumulators of a row, lane by lane: some of a leaf in the order across. Rows that
+    /// have `kept` elements, if that is not 0, keep their accumulators in registers from one to the next.
+    Across { combine: Combine, steps: u8, kept: u16 },
 }
 
 /// A kernel's code before it has registers, and what its loops have to know.
@@ -79,8 +80,12 @@ pub(super) fn accumulator_dtype(lane: Lane) -> DType {
 pub(super) fn build(spec: &Spec) -> Option<Built> {
     let needed = needed(spec);
     let used = || spec.words.iter().zip(&needed).filter(|(_, needed)| **needed).map(|(word, _)| *word);
-    let wide = |lane: Lane| matches!(lane, Lane::I64 | Lane::F64);
-    let lanes = spec.full.bytes() / if used().any(|(_, lane)| wide(lane)) { 8 } else { 4 };
+    let lanes = lanes_of(spec.full, used());
+    if let Kind::Across { kept, .. } = spec.kind
+        && (!usize::from(kept).is_multiple_of(lanes) || usize::from(kept) / lanes > most_kept(spec.full))
+    {
+        return None;
+    }
     let mut select = Select::new(spec.full, lanes, spec.words.len());
     let mut names = vec![NONE; spec.words.len()];
     let mut used_operands = vec![false; spec.operands.len()];
@@ -151,6 +156,17 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let scalar = |(word, lane)| if let Word::Scalar(slot) = word { Some((slot, lane)) } else { None };
     let scalars = used().filter_map(scalar).collect();
     Some(Built { pieces, lanes, used: used_operands, operands, accumulator, scalars, alone })
+}
+
+/// The elements of a vector, for such words.
+pub(super) fn lanes_of(full: Width, mut words: impl Iterator<Item = (Word, Lane)>) -> usize {
+    let is_wide = words.any(|(_, lane)| matches!(lane, Lane::I64 | Lane::F64));
+    full.bytes() / if is_wide { 8 } else { 4 }
+}
+
+/// How many vectors of accumulators can be kept in registers: the others are for the words.
+pub(super) fn most_kept(full: Width) -> usize {
+    usize::from(full.registers()) / 2
 }
 
 /// Which words the result is made from.

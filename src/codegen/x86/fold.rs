@@ -1,7 +1,8 @@
 //! Programs with a fold, in either [`Order`]: kernels make leaves, which are then combined as everywhere.
 
+use super::across::Across;
 use super::asm::Width;
-use super::build::{Kind, Read, Spec};
+use super::build::{Kind, Spec};
 use super::cache;
 use super::call::Call;
 use super::combine::Combine;
@@ -12,42 +13,34 @@ use super::repeat::OneRun;
 use super::staged::{Stages, Written};
 use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
-use crate::codegen::block::{Cascade, Part, Split, Value, fill, identity, lane_bits};
-use crate::codegen::order::{ACROSS_LEAF, ALONG_LEAF, Order};
+use crate::codegen::block::{Cascade, Part, Split, Value, identity, lane_bits};
+use crate::codegen::order::{ALONG_LEAF, Order};
 use crate::lower::program::{self, LoopProgram};
-use crate::ops::vector::Lane;
 use smallvec::SmallVec;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The work of one part, in elements of one word.
 const PART_WORK: usize = 1 << 18;
 /// The results that are kept in scratch before they are stored or combined.
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
 /// The accumulators of a block of outputs across: long rows are read as long runs, and these stay in the L1 cache.
-const ACROSS_BYTES: usize = 1 << 14;
-/// Steps over rows shorter than this are taken one by one where operands take more than so many bytes: memory is fast only where it is
-/// read in its own order. Longer rows are fetched before.
-const SHORT_BYTES: usize = 1 << 12;
-const FAR_BYTES: usize = 1 << 21;
+pub(super) const ACROSS_BYTES: usize = 1 << 14;
 /// Shorter rows are the interpreter's, which folds several at a time, unless they are few.
 /// (A row shorter than the accumulators leaves some of them at the identity, which changes no bit of the others.)
 const SHORTEST_ROW: usize = 8;
 const FEW_ROWS: usize = 16;
-/// So are shorter runs of outputs.
-const SHORTEST_RUN: usize = 4;
 /// Rows that are folded with fewer words are read as fast in registers of 256 bits, of which twice as many are in flight.
 const MANY_WORDS: usize = 12;
 
 /// A program that folds.
 pub(super) struct Fold {
-    split: Split,
+    pub(super) split: Split,
     /// The outputs' axes; then, for folds along, the one axis of the elements. The operands, then the output.
-    walk: Walk,
+    pub(super) walk: Walk,
     /// The elements' axes.
-    reduced: Walk,
-    bases: Bases,
-    stages: Stages,
+    pub(super) reduced: Walk,
+    pub(super) bases: Bases,
+    pub(super) stages: Stages,
     /// The bytes of an element of the output.
     stored: i64,
     kernels: Kernels,
@@ -55,13 +48,7 @@ pub(super) struct Fold {
 
 enum Kernels {
     Along(Arc<Kernel>),
-    Across {
-        many: Arc<Kernel>,
-        /// The steps that it takes at once.
-        steps: usize,
-        one: Arc<Kernel>,
-        reads: Vec<Read>,
-    },
+    Across(Across),
 }
 
 impl Fold {
@@ -81,7 +68,10 @@ impl Fold {
         let over_elements = strided.iter().map(|operand| &operand.strides[kept..]).chain([&still[..]]);
         let reduced = Walk::new(&program.reduced, over_elements);
         let combine = Combine { fold, stored: program.stored };
-        let block = outputs.inner().clamp(BLOCK, ACROSS_BYTES / combine.accumulator_size());
+        // Parts are of whole runs, if these are short.
+        let run = outputs.inner();
+        let runs = (BLOCK / run.max(1)).max(1);
+        let block = (runs * run).clamp(1, ACROSS_BYTES / combine.accumulator_size());
         let split = Split::of(given, fold, true, program.words.len() + 2, PART_WORK, block);
         let spec = |operands, kind, full| Spec {
             words: program.words.clone(),
@@ -105,25 +95,9 @@ impl Fold {
                 (walk, Kernels::Along(cache::kernel(spec)?))
             }
             Order::Across => {
-                if outputs.inner() < SHORTEST_RUN || combine.lane() == Lane::Mask {
-                    return None;
-                }
-                let mut reads = outputs.reads(program)?;
-                for (read, strides) in reads.iter_mut().zip(&reduced.strides) {
-                    read.stepped = strides[strides.len() - 1] != 0;
-                }
-                let bytes = outputs.inner() * program.loads.iter().map(|load| load.dtype.size()).max().unwrap_or(1);
-                let is_far = bytes / outputs.inner() * split.outputs * split.elements > FAR_BYTES;
-                let is_short = bytes < SHORT_BYTES;
-                let steps = if is_far && is_short { 1 } else { steps(&reads, program.words.len()) };
-                let full = registers_for(full, outputs.inner());
-                let kernel = |reads, steps| cache::kernel(spec(reads, Kind::Across { combine, steps }, full));
-                let mut ahead = reads.clone();
-                if is_far && !is_short {
-                    fetch_next_steps(&mut ahead, &reduced, steps);
-                }
-                let (many, one) = (kernel(ahead, steps)?, kernel(reads.clone(), 1)?);
-                (outputs, Kernels::Across { many, steps: usize::from(steps), one, reads })
+                let spec = |reads, kind| spec(reads, kind, registers_for(full, outputs.inner()));
+                let across = Across::new(program, combine, &split, [&outputs, &reduced], stages.is_empty(), spec)?;
+                (outputs, Kernels::Across(across))
             }
         };
         let bases = Bases::new(program, &strided);
@@ -134,7 +108,7 @@ impl Fold {
     pub(super) fn kernels(&self) -> Vec<Arc<Kernel>> {
         match &self.kernels {
             Kernels::Along(kernel) => vec![kernel.clone()],
-            Kernels::Across { many, one, .. } => vec![many.clone(), one.clone()],
+            Kernels::Across(across) => across.kernels(),
         }
     }
 
@@ -186,9 +160,7 @@ impl Fold {
             match &self.kernels {
                 Kernels::Along(kernel) if self.split.elements <= ALONG_LEAF => self.rows(kernel, part, on),
                 Kernels::Along(kernel) => self.along(kernel, part, on),
-                Kernels::Across { many, steps, one, reads } => {
-                    self.across([(many, *steps), (one, 1)], reads, part, on);
-                }
+                Kernels::Across(across) => self.across(across, part, on),
             }
         }
     }
@@ -334,167 +306,5 @@ impl Fold {
             && part.leaves == (0..all_leaves)
             && self.reduced.strides[..self.reduced.strides.len() - 1].iter().enumerate().all(follow);
         if is_even { (BLOCK.min(self.stages.rows(ALONG_LEAF)) / all_leaves).max(1) } else { 1 }
-    }
-
-    /// A block of outputs at a time, some steps of all of them after the other.
-    ///
-    /// # Safety
-    /// As for [`codegen::Compiled::run`], for the given part.
-    unsafe fn across(&self, kernels: [(&Arc<Kernel>, usize); 2], reads: &[Read], part: Part, on: &codegen::Call<'_>) {
-        let slot = ACROSS_BYTES;
-        // What is brought in for all steps that are taken at once has its own limit.
-        let block = (ACROSS_BYTES / self.split.width).min(self.stages.rows(kernels[0].1));
-        let frame_bytes = kernels.map(|(kernel, _)| kernel.frame_bytes.next_multiple_of(64));
-        let cascade_bytes = Cascade::slots(part.leaves.len()) * slot;
-        let mut scratch = Scratch::new(frame_bytes[0] + frame_bytes[1] + cascade_bytes + self.stages.bytes());
-        let run = self.walk.inner();
-        let mut start = part.outputs.start;
-        // SAFETY: outputs and steps are of the program's index space, for which the caller vouches; the scratch holds two
-        // frames and the cascade.
-        unsafe {
-            let frames = [scratch.start(), scratch.start().add(frame_bytes[0])];
-            let mut cascade = Cascade::new(frames[1].add(frame_bytes[1]), slot, part.leaves.len());
-            let room = frames[1].add(frame_bytes[1] + cascade_bytes);
-            let mut calls = [0, 1].map(|k| Steps {
-                call: Call::new(kernels[k].0, frames[k]),
-                steps: kernels[k].1,
-                reads,
-                fold: self,
-                on,
-                room,
-            });
-            // Several steps at once are not always to be had.
-            let first = usize::from(self.reduced.inner().min(self.split.elements) < kernels[0].1);
-            calls[first..].iter_mut().for_each(Steps::begin);
-            while start < part.outputs.end {
-                let n = block.min(part.outputs.end - start).min(run - start % run);
-                for leaf in part.leaves.clone() {
-                    let accumulators = cascade.hand();
-                    fill(n, accumulators, self.split.identity(), self.split.width);
-                    let steps = leaf * ACROSS_LEAF..self.split.elements.min((leaf + 1) * ACROSS_LEAF);
-                    self.fold_steps(&mut calls, steps, start, n, accumulators);
-                    cascade.push(&self.split.folder, n);
-                }
-                let total = cascade.total(&self.split.folder, n);
-                for first in (0..n).step_by(BLOCK) {
-                    let lanes = Value { lanes: total.add(first * self.split.width), uniform: false };
-                    self.split.write(lanes, start + first, BLOCK.min(n - first), part.split, on.out);
-                }
-                start += n;
-            }
-        }
-    }
-
-    /// Folds some steps of the `n` outputs from `start` into their accumulators.
-    ///
-    /// # Safety
-    /// As for [`codegen::Compiled::run`]; the accumulators have `n` lanes.
-    unsafe fn fold_steps(
-        &self,
-        calls: &mut [Steps<'_>; 2],
-        mut steps: Range<usize>,
-        start: usize,
-        n: usize,
-        accumulators: *mut u8,
-    ) {
-        let mut positions = SmallVec::<[i64; 8]>::from_elem(0, self.walk.strides.len());
-        while !steps.is_empty() {
-            // As far as the innermost reduced axis goes; first several at once, then one by one.
-            positions.fill(0);
-            self.walk.go_to(start, &mut positions);
-            let room = self.reduced.inner() - self.reduced.go_to(steps.start, &mut positions);
-            let together = room.min(steps.len());
-            let call = &mut calls[usize::from(together < calls[0].steps)];
-            let rows = if self.stages.is_empty() { together / call.steps } else { 1 };
-            // SAFETY: the caller's promise.
-            unsafe {
-                self.stages.bring_steps(call.on, call.room, [start, n], steps.start..steps.start + call.steps);
-                call.run(&positions, rows, n, accumulators);
-            }
-            steps.start += rows * call.steps;
-        }
-    }
-}
-
-/// Lets operands that lie far away be fetched while the steps before are folded: the machine looks along rows, but not to the next ones.
-fn fetch_next_steps(reads: &mut [Read], reduced: &Walk, steps: u8) {
-    for (read, strides) in reads.iter_mut().zip(&reduced.strides) {
-        if read.stepped && read.step == Step::Dense {
-            let bytes = strides[strides.len() - 1] * i64::from(steps) * read.dtype.size() as i64;
-            read.ahead = i32::try_from(bytes).unwrap_or(0);
-        }
-    }
-}
-
-/// How many steps of a fold across are taken at once: as many as there are registers to point to them.
-fn steps(reads: &[Read], words: usize) -> u8 {
-    let moving = reads.iter().filter(|read| read.stepped && read.step != Step::Uniform).count();
-    let pointers = match moving {
-        0 | 1 => 8,
-        2 => 4,
-        3..=5 => 2,
-        _ => 1,
-    };
-    let most = if words <= 8 {
-        8
-    } else if words <= 40 {
-        4
-    } else {
-        2
-    };
-    pointers.min(most)
-}
-
-/// A kernel of folds across.
-struct Steps<'f> {
-    call: Call<'f>,
-    steps: usize,
-    reads: &'f [Read],
-    fold: &'f Fold,
-    on: &'f codegen::Call<'f>,
-    /// Where staged operands are.
-    room: *mut u8,
-}
-
-impl Steps<'_> {
-    /// The bytes between two steps of an operand.
-    fn step_bytes(&self, operand: usize) -> i64 {
-        let strides = &self.fold.reduced.strides[operand];
-        strides[strides.len() - 1] * self.fold.bases.size(operand)
-    }
-
-    /// Tells the kernel what stays the same.
-    fn begin(&mut self) {
-        self.call.scalars(self.on.scalars);
-        let mut pointer = 0;
-        for (operand, read) in self.reads.iter().enumerate() {
-            let bytes = self.step_bytes(operand) * self.steps as i64;
-            for _ in 0..if read.stepped { self.steps } else { 1 } {
-                self.call.step(pointer, bytes);
-                pointer += 1;
-            }
-        }
-        self.call.step(pointer, 0);
-        self.call.position(0, 0);
-    }
-
-    /// # Safety
-    /// As for [`Call::run`]: so many steps from these positions on can be read, and the accumulators have `n` lanes.
-    unsafe fn run(&mut self, positions: &[i64], rows: usize, n: usize, accumulators: *mut u8) {
-        let mut pointer = 0;
-        for (operand, read) in self.reads.iter().enumerate() {
-            let (mut address, step_bytes) = match self.fold.stages.scratch(self.room, operand) {
-                Some(scratch) => (scratch.addr() as i64, n as i64 * self.fold.bases.size(operand)),
-                None => (self.fold.bases.address(self.on, operand, positions[operand]), self.step_bytes(operand)),
-            };
-            for _ in 0..if read.stepped { self.steps } else { 1 } {
-                self.call.pointer(pointer, address);
-                address += step_bytes;
-                pointer += 1;
-            }
-        }
-        self.call.pointer(pointer, accumulators.addr() as i64);
-        // SAFETY: the caller's promise.
-        unsafe { self.call.run(rows, n) }
     }
 }

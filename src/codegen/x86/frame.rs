@@ -166,7 +166,8 @@ impl Frame {
     }
 
     pub(super) fn pointer(&self, operand: u16, copy: u8) -> usize {
-        let step = if self.operands[usize::from(operand)].stepped { usize::from(copy) } else { 0 };
+        let is_step = self.copies_are_steps && self.operands[usize::from(operand)].stepped;
+        let step = if is_step { usize::from(copy) } else { 0 };
         self.first[usize::from(operand)] + step
     }
 
@@ -183,6 +184,23 @@ impl Frame {
                     asm.store(self.moving(pointer), RCX);
                 }
                 None => {}
+            }
+        }
+    }
+
+    /// Lets some operands go on to the next row, without a look at the beginning of this one.
+    pub(super) fn step_rows(&self, asm: &mut Asm, goes_on: impl Fn(u16) -> bool) {
+        for (pointer, (operand, _)) in self.each_pointer().into_iter().enumerate() {
+            match self.registers[pointer] {
+                _ if !goes_on(operand) => {}
+                Some(register) => asm.add_from_memory(register, self.row_step(pointer)),
+                None => {
+                    asm.load(RCX, self.row_step(pointer));
+                    asm.add_into_memory(self.row(pointer), RCX);
+                    if matches!(self.read(operand).step, Step::Strided(_)) {
+                        asm.add_into_memory(self.moving(pointer), RCX);
+                    }
+                }
             }
         }
     }

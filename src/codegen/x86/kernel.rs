@@ -11,6 +11,8 @@
 //! Two copies, one instruction of each in turn, keep the machine busy where one would wait for its own results; registers of 512 bits
 //! have room for four. A tail's
 //! elements are copied to the frame and its results from there, so that nothing beyond a row is ever touched.
+//!
+//! Short rows that are folded across are of one piece: a body for every vector, whose accumulators are in registers for all rows.
 
 use super::allocate::{Allocator, Places, Site, State};
 use super::asm::*;
@@ -89,7 +91,8 @@ impl Kernel {
             Kind::Map { stream: false } => "a map".to_string(),
             Kind::Map { stream: true } => "a map that stores past the caches".to_string(),
             Kind::Along { .. } => "a fold along each row".to_string(),
-            Kind::Across { steps, .. } => format!("a fold across rows, {steps} at once"),
+            Kind::Across { steps, kept: 0, .. } => format!("a fold across rows, {steps} at once"),
+            Kind::Across { kept, .. } => format!("a fold across rows of {kept}"),
         };
         format!("; {kind}\n{}", writer.asm.text())
     }
@@ -158,10 +161,15 @@ impl<'s> Writer<'s> {
         for &register in &kept {
             self.asm.push(register);
         }
-        let row = self.asm.label();
-        self.asm.bind(row);
-        self.row();
-        self.next_row(row);
+        match self.spec.kind {
+            Kind::Across { kept: 1.., .. } => self.kept_rows(),
+            _ => {
+                let row = self.asm.label();
+                self.asm.bind(row);
+                self.row();
+                self.next_row(row);
+            }
+        }
         self.asm.vzeroupper();
         for &register in kept.iter().rev() {
             self.asm.pop(register);
@@ -174,18 +182,7 @@ impl<'s> Writer<'s> {
     fn row(&mut self) {
         let pieces = &self.built.pieces;
         self.frame.begin_row(&mut self.asm);
-        if !pieces.preamble.is_empty() {
-            // Here, what has a slot does not have it yet.
-            let not_yet = |value: &Value| match value.home {
-                Home::Slot(_) => Value { home: Home::None, ..*value },
-                _ => *value,
-            };
-            let values: Vec<Value> = pieces.values.iter().map(not_yet).collect();
-            let mut line = Line::new(&values, 1, NONE);
-            line.add(&pieces.preamble, 0..1);
-            let line = self.ready(line);
-            self.write(&line, &[]);
-        }
+        self.preamble(&[]);
         if self.built.alone {
             return;
         }
@@ -220,6 +217,64 @@ impl<'s> Writer<'s> {
                 self.tail(&line);
             }
         }
+    }
+
+    /// What a row needs first; `taken` registers hold something else.
+    fn preamble(&mut self, taken: &[(Id, u8)]) {
+        let pieces = &self.built.pieces;
+        if pieces.preamble.is_empty() {
+            return;
+        }
+        // Here, what has a slot does not have it yet.
+        let not_yet = |value: &Value| match value.home {
+            Home::Slot(_) => Value { home: Home::None, ..*value },
+            _ => *value,
+        };
+        let values: Vec<Value> = pieces.values.iter().map(not_yet).collect();
+        let copies = taken.len().max(1);
+        let mut line = Line::new(&values, copies, NONE);
+        line.add(&pieces.preamble, 0..1);
+        let line = self.ready(line);
+        self.write(&line, taken);
+    }
+
+    /// All rows, whose accumulators are in registers. The length says how often that is: accumulators are each time others.
+    fn kept_rows(&mut self) {
+        let Kind::Across { kept, .. } = self.spec.kind else { unreachable!("other kernels keep nothing") };
+        let pieces = &self.built.pieces;
+        let (accumulator, output) = (self.built.accumulator, self.spec.operands.len() as u16);
+        let width = pieces.values[accumulator as usize].width;
+        let vectors = usize::from(kept) / self.built.lanes;
+        let mut line = Line::new(&pieces.values, vectors, NONE);
+        for first in (0..vectors).step_by(2) {
+            line.add(&pieces.body, first..vectors.min(first + 2));
+        }
+        let last = self.spec.full.registers() - 1;
+        let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), last - k as u8)).collect();
+        let line = self.ready(line);
+
+        self.frame.begin_row(&mut self.asm);
+        self.asm.zero(RAX);
+        let [leaf, row] = [(); 2].map(|()| self.asm.label());
+        self.asm.bind(leaf);
+        self.asm.load(RDX, Mem::Base(RDI, ROWS as i32));
+        for (k, &(_, register)) in fixed.iter().enumerate() {
+            let mem = Operand::Memory(self.frame.element(&mut self.asm, output, 0, k as u8));
+            self.asm.vector(op::MOVUPS, width, register, 0, mem, None);
+        }
+        self.asm.bind(row);
+        self.preamble(&fixed);
+        self.write(&line, &fixed);
+        self.frame.step_rows(&mut self.asm, |operand| operand != output);
+        self.asm.add(RDX, -1);
+        self.asm.jump_if(Condition::NotEqual, row);
+        for (k, &(_, register)) in fixed.iter().enumerate() {
+            let mem = Operand::Memory(self.frame.element(&mut self.asm, output, 0, k as u8));
+            self.asm.vector(op::MOVUPS_STORE, width, register, 0, mem, None);
+        }
+        self.frame.step_rows(&mut self.asm, |operand| operand == output);
+        self.asm.add_to_memory(Mem::Base(RDI, LENGTH as i32), -1);
+        self.asm.jump_if(Condition::NotEqual, leaf);
     }
 
     /// Several copies of the body that take turns, as many as there are registers for; `None` if that is one.

@@ -7,6 +7,7 @@
 //! which then get registers ([`allocate`]) and bytes ([`asm`], [`evex`], [`op`]), or text ([`listing`]). What the emitter does not serve (divisions of integers,
 //! very short rows, …) is left to the block interpreter, which gives the same bits.
 
+mod across;
 mod allocate;
 mod asm;
 mod build;

@@ -261,6 +261,7 @@ fn general_instructions_are_what_their_names_say() {
             check(|asm| asm.store(mem, register), &format!("mov {text}, {wide}"));
             check(|asm| asm.lea(register, mem), &format!("lea {wide}, {text}"));
             check(|asm| asm.add_into_memory(mem, register), &format!("add {text}, {wide}"));
+            check(|asm| asm.add_from_memory(register, mem), &format!("add {wide}, {text}"));
             check(|asm| asm.load_bytes(1, register, mem), &format!("movzx {narrow}, {text}"));
             check(|asm| asm.load_bytes(2, register, mem), &format!("movzx {narrow}, {text}"));
             check(|asm| asm.load_bytes(4, register, mem), &format!("mov {narrow}, {text}"));

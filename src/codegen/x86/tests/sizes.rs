@@ -167,3 +167,55 @@ fn outputs_of_several_leaves_are_folded_together() {
         }
     }
 }
+
+#[test]
+fn short_runs_of_outputs_keep_their_accumulators() {
+    let mut random = Random::new(5);
+    // Outer axes, reduced axes: one leaf and several, whole ones and not, in one run and in many.
+    let spaces: [([usize; 2], [usize; 2]); 6] = [
+        ([3, 16], [1, 40]),
+        ([5, 128], [1, 512]),
+        ([2, 136], [1, 300]),
+        ([40, 24], [3, 70]),
+        ([2, 100], [65, 8]),
+        ([1, 256], [2, 1030]),
+    ];
+    for (outer, reduced) in spaces {
+        for dtype in [DType::F32, DType::F64, DType::I32, DType::U8, DType::BF16] {
+            for fold in [Fold::Sum, Fold::Max] {
+                let [rows, columns] = outer.map(|size| size as i64);
+                let [far, near] = reduced.map(|size| size as i64);
+                // Side by side; one element for each step; every other element, backwards; one row for all.
+                let layouts = [
+                    (0, [far * near * columns, 1, near * columns, columns]),
+                    (0, [0, 0, near, 1]),
+                    (2 * columns - 2, [far * near * 2 * columns, -2, near * 2 * columns, 2 * columns]),
+                    (0, [0, 1, 0, 0]),
+                ];
+                let (mut emit, mut loads, mut operands) = (Emit::new(), Vec::new(), Vec::new());
+                for (offset, strides) in layouts {
+                    let reach = |(stride, size): (&i64, i64)| (stride * (size - 1)).max(0);
+                    let last: i64 = strides.iter().zip([rows, columns, far, near]).map(reach).sum();
+                    operands.push((0..=offset + last).map(|_| random.value(dtype)).collect::<Vec<_>>());
+                    loads.push(Load { dtype, access: Access::Strided { offset, strides: strides.to_vec() } });
+                }
+                let [x, weight, other, same] = [0, 1, 2, 3].map(|slot| emit.load(slot, dtype));
+                let product = emit.mul(x, weight);
+                let sum = emit.add(product, other);
+                let result = emit.add(sum, same);
+                let program = LoopProgram {
+                    outer: outer.to_vec(),
+                    store: vec![columns, 1],
+                    reduced: reduced.to_vec(),
+                    loads,
+                    indices: vec![],
+                    words: emit.finish(),
+                    result,
+                    fold: Some(fold),
+                    stored: dtype,
+                };
+                assert!(check(&program, &operands), "{outer:?} over {reduced:?} of {dtype} is served");
+            }
+        }
+    }
+}

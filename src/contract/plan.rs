@@ -121,6 +121,8 @@ const TILE_ROWS: usize = 48;
 const TILE_COL_BYTES: usize = 8 << 10;
 /// Columns of a part that packs them for itself.
 const LOCAL_COLS: usize = 256;
+/// Panels of columns that are many for one panel of rows.
+const MANY_PANELS: usize = 8;
 /// The most depth of a block: panels of one block stay in the first cache.
 const DEPTH_BLOCK: usize = 256;
 
@@ -357,7 +359,9 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
     let most_rows = row_panels.div_ceil(row_parts) * K::ROWS;
     let most_cols = col_panels.div_ceil(col_parts) * K::COLS;
 
-    let left_plain = is_plain::<K>(left) && meets_left.leaves_left();
+    // Rows that a part reads again for many panels of columns are better put side by side for it, however near they are.
+    let left_again_here = K::PANELS == 1 && col_parts == 1 && col_panels >= MANY_PANELS;
+    let left_plain = is_plain::<K>(left) && meets_left.leaves_left() && !left_again_here;
     let left_again = col_parts > 1 && (most_cols < LOCAL_COLS || rows > FEW);
     let left_read = match (left_plain, left_again || left.is_computed_again(batch, col_parts)) {
         (true, _) => Read::Direct,

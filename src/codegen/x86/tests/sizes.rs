@@ -157,6 +157,21 @@ fn folds_across_wide_rows_and_over_many_short_ones() {
 }
 
 #[test]
+fn folds_across_rows_of_several_groups_of_columns() {
+    let mut random = Random::new(7);
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::F16, DType::U8] {
+        for columns in [40, 63, 64, 65, 72, 96, 100, 127, 128, 129, 256, 500, 512] {
+            for rows in [1, 31, 33, 290, 1030] {
+                let fold = random.pick(&[Fold::Sum, Fold::Max]);
+                let program = crate::codegen::block::tests::folds::matrix(rows, columns, true, dtype, fold);
+                let values = (0..rows * columns).map(|_| random.value(dtype)).collect();
+                assert!(check(&program, &[values]), "{dtype} {rows}x{columns} is served");
+            }
+        }
+    }
+}
+
+#[test]
 fn outputs_of_several_leaves_are_folded_together() {
     let mut random = Random::new(6);
     for dtype in [DType::F32, DType::F64, DType::I32, DType::U8] {

@@ -129,6 +129,14 @@ struct Ready<'p> {
     pressure: usize,
 }
 
+/// The words of a fold across: those that make the same for all lanes of a step and the others, and what these want of those.
+#[derive(Default)]
+struct Still {
+    still: Vec<Inst>,
+    moving: Vec<Inst>,
+    results: Vec<Id>,
+}
+
 /// A kernel being written.
 struct Writer<'s> {
     spec: &'s Spec,
@@ -180,7 +188,6 @@ impl<'s> Writer<'s> {
 
     /// One row.
     fn row(&mut self) {
-        let pieces = &self.built.pieces;
         self.frame.begin_row(&mut self.asm);
         self.preamble(&[]);
         if self.built.alone {
@@ -202,21 +209,76 @@ impl<'s> Writer<'s> {
                 self.tail(&one);
             }
             Kind::Along { .. } => self.along(),
-            Kind::Across { steps, .. } => {
-                let steps = usize::from(steps);
-                let mut line = Line::new(&pieces.values, steps, self.built.accumulator);
-                for first in (0..steps).step_by(2) {
-                    let copies = first..steps.min(first + 2);
-                    line.add(&pieces.body[..pieces.fold], copies.clone());
-                    // One is folded after the other.
-                    copies.for_each(|copy| line.add(&pieces.body[pieces.fold..], copy..copy + 1));
-                }
-                line.add(&pieces.after, 0..1);
-                let line = self.ready(line);
-                self.vectors(lanes, &line, &[], true);
-                self.tail(&line);
+            Kind::Across { steps, .. } => self.across(usize::from(steps)),
+        }
+    }
+
+    /// Some steps of a fold across, for all lanes of a row.
+    fn across(&mut self, steps: usize) {
+        let pieces = &self.built.pieces;
+        let (words, fold) = pieces.body.split_at(pieces.fold);
+        let all = self.steps_of(words, fold, steps);
+        let Still { still, moving, results } = self.still(words);
+        let last = self.spec.full.registers() - 1;
+        let most = usize::from(self.spec.full.registers()) / 2;
+        let rest = (1..=most).contains(&(results.len() * steps)).then(|| self.steps_of(&moving, fold, steps));
+        // What stays is counted as alive: a register more is for what comes and goes.
+        if let Some(rest) = rest.filter(|rest| rest.pressure < usize::from(last)) {
+            let mut line = Line::new(&pieces.values, steps, self.built.accumulator);
+            line.add(&still, 0..steps);
+            let names = (0..steps).flat_map(|copy| results.iter().map(move |&id| (id, copy)));
+            let fixed: Vec<(Id, u8)> = names.zip(0..).map(|((id, copy), k)| (line.id(id, copy), last - k)).collect();
+            let line = self.ready(line);
+            self.write(&line, &fixed);
+            self.vectors(self.built.lanes, &rest, &fixed, true);
+        } else {
+            self.vectors(self.built.lanes, &all, &[], true);
+        }
+        self.tail(&all);
+    }
+
+    /// The line that takes so many steps of a fold across.
+    fn steps_of<'p>(&mut self, words: &'p [Inst], fold: &'p [Inst], steps: usize) -> Ready<'p>
+    where
+        's: 'p,
+    {
+        let pieces = &self.built.pieces;
+        let mut line = Line::new(&pieces.values, steps, self.built.accumulator);
+        for first in (0..steps).step_by(2) {
+            let copies = first..steps.min(first + 2);
+            line.add(words, copies.clone());
+            // One is folded after the other.
+            copies.for_each(|copy| line.add(fold, copy..copy + 1));
+        }
+        line.add(&pieces.after, 0..1);
+        self.ready(line)
+    }
+
+    /// Which words make the same for all lanes of a step.
+    fn still(&self, words: &[Inst]) -> Still {
+        let values = &self.built.pieces.values;
+        let mut is_still: Vec<bool> = (values.iter())
+            .map(|value| match value.home {
+                Home::Element { operand, .. } => self.frame.read(operand).step == Step::Uniform,
+                _ => value.invariant,
+            })
+            .collect();
+        let mut parts = Still::default();
+        for inst in words {
+            let args = || inst.args.into_iter().filter(|&arg| arg != NONE);
+            if matches!(inst.form, Form::Rm | Form::Rvm | Form::Commutative | Form::Shift)
+                && args().all(|arg| is_still[arg as usize])
+            {
+                is_still[inst.to as usize] = true;
+                parts.still.push(*inst);
+            } else {
+                parts.moving.push(*inst);
             }
         }
+        let fold = &self.built.pieces.body[self.built.pieces.fold..];
+        let wanted = |id: Id| parts.moving.iter().chain(fold).any(|inst| inst.args.contains(&id));
+        parts.results = parts.still.iter().map(|inst| inst.to).filter(|&id| wanted(id)).collect();
+        parts
     }
 
     /// What a row needs first; `taken` registers hold something else.

@@ -157,6 +157,44 @@ fn folds_across_wide_rows_and_over_many_short_ones() {
 }
 
 #[test]
+fn folds_across_have_factors_that_are_the_same_for_a_row() {
+    let mut random = Random::new(8);
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::F16, DType::BF16, DType::U8] {
+        for columns in [5, 8, 70, 600, 1100] {
+            for (rows, factors) in [(1, 1), (7, 1), (8, 2), (45, 1), (100, 2), (70, 3)] {
+                // Σ over rows of x·w, x·w·v or x·w·v·u, each factor one number a row.
+                let mut emit = Emit::new();
+                let mut result = emit.load(0, dtype);
+                let mut accesses = vec![(vec![1, columns as i64], rows * columns)];
+                for slot in 1..=factors {
+                    let factor = emit.load(slot, dtype);
+                    result = emit.mul(result, factor);
+                    accesses.push((vec![0, 1], rows));
+                }
+                let load = |strides: &Vec<i64>| Load {
+                    dtype,
+                    access: Access::Strided { offset: 0, strides: strides.clone() },
+                };
+                let program = LoopProgram {
+                    outer: vec![columns],
+                    store: vec![1],
+                    reduced: vec![rows],
+                    loads: accesses.iter().map(|(strides, _)| load(strides)).collect(),
+                    indices: vec![],
+                    words: emit.finish(),
+                    result,
+                    fold: Some(Fold::Sum),
+                    stored: dtype,
+                };
+                let operands: Vec<Vec<_>> =
+                    accesses.iter().map(|(_, length)| (0..*length).map(|_| random.value(dtype)).collect()).collect();
+                check(&program, &operands);
+            }
+        }
+    }
+}
+
+#[test]
 fn folds_across_rows_of_several_groups_of_columns() {
     let mut random = Random::new(7);
     for dtype in [DType::F32, DType::F64, DType::I32, DType::F16, DType::U8] {

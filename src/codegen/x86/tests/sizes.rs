@@ -188,7 +188,7 @@ fn folds_across_have_factors_that_are_the_same_for_a_row() {
                 };
                 let operands: Vec<Vec<_>> =
                     accesses.iter().map(|(_, length)| (0..*length).map(|_| random.value(dtype)).collect()).collect();
-                check(&program, &operands);
+                assert!(check(&program, &operands), "{dtype} {rows}x{columns} of {factors} is served");
             }
         }
     }

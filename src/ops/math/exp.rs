@@ -103,18 +103,20 @@ pub(super) fn exp_within(e: &mut Emit, x: Val) -> Val {
     e.scale(power, n)
 }
 
-/// Two factors of e to the power `x`, for `x ≤ 0` from where their product rounds to 0.
+/// `t` and `s` with `e^-x / 2^lift = s·t - s`, for `x` where that is a normal number: `s` is minus a power of two.
 ///
-/// The first is lifted so that it is never a denormal; the second takes that away again.
-pub(super) fn exp_not_above_zero(e: &mut Emit, x: Val) -> (Val, Val) {
-    let lift = by_lane(x.lane, 24, 55);
-    let (sum, r) = reduce(e, x, exponent_bias(x.lane) + lift);
-    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
-    let one = e.float(x.lane, 1.0);
-    let power = e.add(tail, one);
-    let scale = power_of_two(e, sum);
-    let lifted = e.mul(power, scale);
-    (lifted, e.float(x.lane, 2f64.powi(-lift as i32)))
+/// The signs stand in the constants: `r` here is minus the remainder, and the polynomial gives `t = 1 - e^-r`.
+pub(super) fn exp_of_minus(e: &mut Emit, x: Val, lift: i32) -> (Val, Val) {
+    let lane = x.lane;
+    let sign = 2 * (exponent_bias(lane) + 1); // the bit above the exponent
+    let magic = e.float(lane, integer_magic(lane, sign + exponent_bias(lane) - i64::from(lift)));
+    let minus_log2e = e.float(lane, -LOG2_E);
+    let sum = e.fma(x, minus_log2e, magic);
+    let n = e.sub(sum, magic);
+    let r = plus_multiple_of_ln2(e, x, n, 1.0);
+    let mirrored = by_lane(lane, &EXP_F32[..], &EXP_F64[..]).iter().enumerate();
+    let mirrored: Vec<f64> = mirrored.map(|(power, &c)| if power % 2 == 0 { -c } else { c }).collect();
+    (expm1_reduced(e, r, &mirrored), power_of_two(e, sum))
 }
 
 /// Half of e to the power `x`, which overflows a little later.
@@ -200,16 +202,21 @@ fn reduce(e: &mut Emit, x: Val, bias: i64) -> (Val, Val) {
 
 /// `n` and `x - n ln 2`, where `sum` is `n` plus `magic`.
 fn remainder(e: &mut Emit, x: Val, sum: Val, magic: Val) -> (Val, Val) {
+    let n = e.sub(sum, magic);
+    (n, plus_multiple_of_ln2(e, x, n, -1.0))
+}
+
+/// `x + sign · n ln 2`, with ln 2 in two parts.
+fn plus_multiple_of_ln2(e: &mut Emit, x: Val, n: Val, sign: f64) -> Val {
     let (ln2, rest) = by_lane(
         x.lane,
         (f64::from(std::f32::consts::LN_2), -1.9046542121259336e-09),
         (std::f64::consts::LN_2, 2.3190468138462996e-17),
     );
-    let n = e.sub(sum, magic);
-    let minus_ln2 = e.float(x.lane, -ln2);
-    let r = e.fma(n, minus_ln2, x);
-    let minus_rest = e.float(x.lane, -rest);
-    (n, e.fma(n, minus_rest, r))
+    let ln2 = e.float(x.lane, sign * ln2);
+    let r = e.fma(n, ln2, x);
+    let rest = e.float(x.lane, sign * rest);
+    e.fma(n, rest, r)
 }
 
 /// The bias of a float's exponent.

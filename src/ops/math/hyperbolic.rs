@@ -1,7 +1,7 @@
 //! The hyperbolic functions, and the logistic sigmoid, which is `tanh` shifted.
 
-use super::exp::{exp_not_above_zero, expm1_not_above_zero, half_exp_within};
-use super::{at_least, at_most, by_lane, copy_sign, polynomial, sign_mask};
+use super::exp::{exp_of_minus, expm1_not_above_zero, half_exp_within};
+use super::{at_least, at_most, by_lane, clamp, copy_sign, polynomial};
 use crate::ops::vector::{Emit, Val};
 
 /// `(sinh x - x) / x³` in `z = x²` on |x| ≤ 1. Degree 3 for f32, error 2^-27.5.
@@ -61,18 +61,14 @@ pub(crate) fn tanh(e: &mut Emit, x: Val) -> Val {
     copy_sign(e, ratio, x)
 }
 
-/// `1 / (1 + e^-x)`: with `t = e^-|x|`, that is `1 / (1 + t)` above 0 and `t / (1 + t)` below, so the tail keeps every bit.
+/// `1 / (1 + e^-x)`, top and bottom divided by a power of two, so that the bottom stays finite until the result is 0.
 pub(crate) fn sigmoid(e: &mut Emit, x: Val) -> Val {
-    let (bits, sign) = (e.bits(x), sign_mask(e, x.lane));
-    let down = e.or(bits, sign);
-    let down = e.from_bits(down); // -|x|
-    let down = at_least(e, down, by_lane(x.lane, -104.0, -746.0));
-    let (lifted, lower) = exp_not_above_zero(e, down);
-    let t = e.mul(lifted, lower);
-    let one = e.float(x.lane, 1.0);
-    let sum = e.fma(lifted, lower, one);
-    let zero = e.float(x.lane, 0.0);
-    let below = e.lt(x, zero);
-    let top = e.select(below, t, one);
-    e.div(top, sum)
+    let (low, high) = by_lane(x.lane, (-104.0, 20.0), (-746.0, 45.0)); // beyond: 0 and 1
+    let within = clamp(e, x, low, high);
+    let lift: i32 = by_lane(x.lane, 24, 55);
+    let (tail, scale) = exp_of_minus(e, within, lift);
+    let one = e.float(x.lane, 2f64.powi(-lift));
+    let most = e.sub(one, scale); // exact where it matters: the sum rounds once
+    let sum = e.fma(scale, tail, most);
+    e.div(one, sum)
 }

@@ -203,7 +203,13 @@ fn sigmoid_from_core_math(x: f64) -> f64 {
         return 0.5 + 0.5 * cr::tanh(0.5 * x);
     }
     let t = cr::exp(-x.abs());
-    if x < 0.0 { t / (1.0 + t) } else { 1.0 / (1.0 + t) }
+    let top = if x < 0.0 { t } else { 1.0 };
+    // The bottom in two parts and the quotient corrected by what it leaves: only `t` is rounded, and the result.
+    let bottom = 1.0 + t;
+    let rest = t - (bottom - 1.0);
+    let quotient = top / bottom;
+    let left = (-quotient).mul_add(bottom, top) - quotient * rest;
+    quotient + left / bottom
 }
 
 /// A program of one word sequence, ready to be run on many points.

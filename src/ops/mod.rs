@@ -23,6 +23,7 @@ mod erf;
 mod erfc;
 mod exp;
 mod exp2;
+mod exp_below;
 mod expm1;
 mod floor;
 mod fmod;
@@ -100,6 +101,7 @@ primitives! {
     mul_add MUL_ADD;
     sqrt SQRT;
     exp EXP;
+    exp_below EXP_BELOW;
     exp2 EXP2;
     expm1 EXPM1;
     ln LN;

@@ -78,6 +78,7 @@ node_methods! {
     minimum MINIMUM two;
     not BITNOT one;
     exp EXP one;
+    exp_below EXP_BELOW one;
     ln LN one;
     log1p LOG1P one;
     sin SIN one;

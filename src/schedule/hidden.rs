@@ -252,7 +252,7 @@ impl Analysis<'_> {
         match of {
             [Sort::Lowest, _] if is_it(&ops::ADD) || is_it(&ops::SUB) => Sort::Lowest,
             [_, Sort::Lowest] if is_it(&ops::ADD) => Sort::Lowest,
-            [Sort::Lowest] if is_it(&ops::EXP) => Sort::Zero,
+            [Sort::Lowest] if is_it(&ops::EXP) || is_it(&ops::EXP_BELOW) => Sort::Zero,
             [Sort::Zero, _] if is_it(&ops::MUL) || is_it(&ops::DIV) => Sort::Zero,
             [_, Sort::Zero] if is_it(&ops::MUL) => Sort::Zero,
             [Sort::Zero] if is_it(&ops::NEG) => Sort::Zero,

@@ -57,7 +57,7 @@ pub(crate) fn softplus(x: &Node) -> Result<Node> {
     Dtypes::Float.check("softplus", x)?;
     // In twice the digits: an exponential that is a little off shows in the last digit of its logarithm.
     let wide = if x.dtype() == DType::F32 { x.cast(DType::F64)? } else { x.clone() };
-    let low = (&relu(&wide)? + &(-&wide.abs()).exp().log1p()).cast(x.dtype())?;
+    let low = (&relu(&wide)? + &(-&wide.abs()).exp_below().log1p()).cast(x.dtype())?;
     let bound = x.fill(20.0);
     // Its slope is the sigmoid: fewer roundings than through the exponential and the logarithm.
     Ok(x.or_where_not(&x.gt(&bound), &low).with_shortcut("softplus", &[x], |g, x, _| {
@@ -183,7 +183,7 @@ pub(crate) fn softsign(x: &Node) -> Result<Node> {
 #[track_caller]
 pub(crate) fn logsigmoid(x: &Node) -> Result<Node> {
     Dtypes::Float.check("logsigmoid", x)?;
-    let value = &x.minimum(&x.fill(0.0)) - &(-&x.abs()).exp().log1p();
+    let value = &x.minimum(&x.fill(0.0)) - &(-&x.abs()).exp_below().log1p();
     Ok(value.with_shortcut("logsigmoid", &[x], |g, x, _| Ok(vec![g * &Node::map(&ops::SIGMOID, &[&-&x[0]])?])))
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn scaled_dot_product(
         return matmul(&softmax(&sums, -1)?, &wide_v)?.cast(q.dtype());
     }
     let shift = reduction::shift(op, &sums, &[-1])?;
-    let weights = (&sums - &shift).exp();
+    let weights = (&sums - &shift).exp_below();
     let total = weights.reduce(op, ReduceKind::Sum, &[-1], true)?;
     let value = &matmul(&weights, &wide_v)? / &total;
     let logs = &total.ln() + &shift;
@@ -91,12 +91,12 @@ fn gradients(
     y: &Node,
 ) -> Result<Vec<Node>> {
     let along = (g * y).reduce(scores.op, ReduceKind::Sum, &[-1], true)?;
-    let weights = (&scores.of(q, k, mask, false)? - logs).exp();
+    let weights = (&scores.of(q, k, mask, false)? - logs).exp_below();
     let slopes = &(&matmul(g, &turned(v))? - &along) * &weights;
     let dq = &matmul(&slopes, k)? * scores.scale;
     // What was added to the scores has their slopes, which are as many as they.
     let of_mask = mask.filter(|mask| mask.dtype() != DType::Bool).map(|_| slopes);
-    let weights = (&scores.of(k, q, mask, true)? - &turned(logs)).exp();
+    let weights = (&scores.of(k, q, mask, true)? - &turned(logs)).exp_below();
     let slopes = &(&matmul(v, &turned(g))? - &turned(&along)) * &weights;
     let dk = &matmul(&slopes, q)? * scores.scale;
     Ok([dq, dk, matmul(&weights, g)?].into_iter().chain(of_mask).collect())

@@ -122,7 +122,7 @@ pub(crate) fn logaddexp(a: &Node, b: &Node) -> Result<Node> {
     let equal = a.eq(&b);
     // Equal infinities have no difference.
     let apart = (&a - &b).abs().keep_where(&equal.not());
-    let value = &large + &(-&apart).exp().log1p();
+    let value = &large + &(-&apart).exp_below().log1p();
     Ok(value.with_shortcut("logaddexp", &[&a, &b], |g, x, _| {
         let apart = (&x[0] - &x[1]).keep_where(&x[0].eq(&x[1]).not());
         let (up, down) = (Node::map(&ops::SIGMOID, &[&apart])?, Node::map(&ops::SIGMOID, &[&-&apart])?);

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 #[track_caller]
 pub(crate) fn softmax(x: &Node, axis: isize) -> Result<Node> {
     let Some((wide, shifted)) = shifted("softmax", x, axis)? else { return Ok(x.exp()) };
-    let exponentials = shifted.exp();
+    let exponentials = shifted.exp_below();
     let sum = exponentials.reduce("softmax", ReduceKind::Sum, &[axis], true)?;
     // y(g - Σ g·y): fewer roundings, and less work, than the way through the quotient and the sum.
     let share = Node::map(&ops::RECIP, &[&sum])?; // once a row: a product is several times quicker than a quotient
@@ -27,7 +27,7 @@ pub(crate) fn softmax(x: &Node, axis: isize) -> Result<Node> {
 #[track_caller]
 pub(crate) fn log_softmax(x: &Node, axis: isize) -> Result<Node> {
     let Some((_, shifted)) = shifted("log_softmax", x, axis)? else { return Ok(x.exp()) };
-    let sum = shifted.exp().reduce("log_softmax", ReduceKind::Sum, &[axis], true)?;
+    let sum = shifted.exp_below().reduce("log_softmax", ReduceKind::Sum, &[axis], true)?;
     (&shifted - &sum.ln()).cast(x.dtype())
 }
 

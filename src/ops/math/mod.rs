@@ -20,7 +20,7 @@ mod trig;
 // Each is named by the record of its op, as that is written.
 pub(crate) use {
     erf::{erf, erfc},
-    exp::{exp, exp2, expm1},
+    exp::{exp, exp_below, exp2, expm1},
     fmod::fmod,
     hyperbolic::{cosh, sigmoid, sinh, tanh},
     inverse::{acos, asin, atan, atan2},

@@ -33,6 +33,20 @@ const EXP: Case = Case {
     range_f64: (-750.0, 711.0),
     exact: &[(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (1e4, INF), (-1e4, 0.0), (NAN, NAN)],
 };
+const EXP_BELOW: Case = Case {
+    name: "exp_below",
+    emit: |e, x| {
+        // Points above 0 stand for those below.
+        let size = e.abs(x);
+        let down = e.neg(size);
+        exp_below(e, down)
+    },
+    in_f32: |x| cr::expf(-x.abs()),
+    in_f64: |x| cr::exp(-x.abs()),
+    range_f32: (-107.0, 0.0),
+    range_f64: (-750.0, 0.0),
+    exact: &[(0.0, 1.0), (-0.0, 1.0), (-INF, 0.0), (-1e4, 0.0), (NAN, NAN)],
+};
 const EXP2: Case = Case {
     name: "exp2",
     emit: exp2,
@@ -369,6 +383,8 @@ macro_rules! bounds {
 bounds! {
     exp_is_within_one_ulp_f32: check_f32(EXP, 1);
     exp_is_within_one_ulp_f64: check_f64(EXP, 1);
+    exp_below_is_within_one_ulp_f32: check_f32(EXP_BELOW, 1);
+    exp_below_is_within_one_ulp_f64: check_f64(EXP_BELOW, 1);
     exp2_is_within_one_ulp_f32: check_f32(EXP2, 1);
     exp2_is_within_one_ulp_f64: check_f64(EXP2, 1);
     expm1_is_within_two_ulp_f32: check_f32(EXPM1, 2);

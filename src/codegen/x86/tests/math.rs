@@ -11,8 +11,9 @@ use crate::ops::vector::{Emit, Lane, Val};
 type Unary = fn(&mut Emit, Val) -> Val;
 type Binary = fn(&mut Emit, Val, Val) -> Val;
 
-const UNARY: [(&str, Unary); 20] = [
+const UNARY: [(&str, Unary); 21] = [
     ("exp", math::exp),
+    ("exp_below", math::exp_below),
     ("exp2", math::exp2),
     ("expm1", math::expm1),
     ("ln", math::ln),

@@ -191,7 +191,7 @@ fn losses(
     let shift = reduction::shift(op, logits, &along)?;
     // Made anew for each use, so that no row of it is ever stored.
     let shifted = || logits - &shift;
-    let log_sum = shifted().exp().reduce(op, ReduceKind::Sum, &along, true)?.ln();
+    let log_sum = shifted().exp_below().reduce(op, ReduceKind::Sum, &along, true)?.ln();
     let log_probability = || &shifted() - &log_sum;
     let mut losses = -&labels.picked(op, &log_probability())?;
     if let Some(weights) = weights {
@@ -219,7 +219,7 @@ fn losses(
         let classes = Node::positions(logits.shape()[axis])?.reshaped(&along).broadcast_to(logits.shape())?;
         let column = |node: &Node| node.reshaped(shift.shape());
         let hit = classes.eq(&column(label)).cast(logits.dtype())?;
-        let apart = &(&(logits - shift) - log_sum).exp() - &(&hit * (1.0 - smoothing));
+        let apart = &(&(logits - shift) - log_sum).exp_below() - &(&hit * (1.0 - smoothing));
         let apart = if smoothing != 0.0 { &apart - share } else { apart };
         Ok(vec![&apart * &column(&g.keep_where(counted))])
     }))

@@ -1,0 +1,16 @@
+//! The exponential function of what is known to be no larger than 0, as less the largest of its row.
+
+use super::math;
+use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
+
+/// Not for what may be larger than 0 by more than roundings: that is not told from other numbers. Infinity gives NaN.
+pub(crate) static EXP_BELOW: Primitive = Primitive {
+    name: "exp_below",
+    takes: Takes::Same(1),
+    dtypes: Dtypes::Float,
+    gives: Gives::Same,
+    eval: Eval::float(|x| if x[0] == f64::INFINITY { f64::NAN } else { x[0].exp() }),
+    grad: Grad::Rules(&[|g, _, y| g * y]),
+    emit: |e, _, x| math::exp_below(e, x[0]),
+    sample: &[-6.0..0.0],
+};

@@ -31,7 +31,7 @@ pub(super) struct Read {
     pub(super) dtype: DType,
     /// Along the row.
     pub(super) step: Step,
-    /// It is another element at every step of a fold across.
+    /// It is another element at every step of a fold across, or in every stream of a fold along.
     pub(super) stepped: bool,
     /// So many bytes ahead lie elements to be fetched into the cache; 0 where there are none.
     pub(super) ahead: i32,
@@ -42,8 +42,9 @@ pub(super) struct Read {
 pub(super) enum Kind {
     /// They are stored; past the caches if they `stream`.
     Map { stream: bool },
-    /// Those of a row are folded to one lane: a leaf in the order along. `identity` is the bits of a lane.
-    Along { combine: Combine, identity: u64 },
+    /// Those of a row are folded to one lane: a leaf in the order along. `identity` is the bits of a lane. If there are several
+    /// `streams`, so many rows are folded at once, all of whole accumulators.
+    Along { combine: Combine, identity: u64, streams: u8 },
     /// Those of `steps` steps are folded into the accumulators of a row, lane by lane: some of a leaf in the order across. Rows that
     /// have `kept` elements, if that is not 0, keep their accumulators in registers from one to the next.
     Across { combine: Combine, steps: u8, kept: u16 },
@@ -113,7 +114,8 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let mut operands = spec.operands.clone();
     let dense = |dtype| Read { dtype, step: Step::Dense, stepped: false, ahead: 0 };
     let output = operands.len() as u16;
-    operands.push(Read { dtype: spec.stored, step: along_row, stepped: false, ahead: 0 });
+    let stepped = matches!(spec.kind, Kind::Along { streams: 2.., .. });
+    operands.push(Read { dtype: spec.stored, step: along_row, stepped, ahead: 0 });
     let mut accumulator = NONE;
     select.pieces.fold = select.pieces.body.len();
     match spec.kind {
@@ -123,7 +125,7 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
                 store.op = op::MOVNTPS_STORE;
             }
         }
-        Kind::Along { combine, identity } => {
+        Kind::Along { combine, identity, .. } => {
             let of = output + 1;
             operands.push(dense(accumulator_dtype(combine.lane())));
             let width = select.width(combine.lane());

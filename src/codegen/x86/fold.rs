@@ -2,7 +2,7 @@
 
 use super::across::Across;
 use super::asm::Width;
-use super::build::{Kind, Spec};
+use super::build::{Kind, Read, Spec};
 use super::cache;
 use super::call::Call;
 use super::combine::Combine;
@@ -16,6 +16,7 @@ use crate::codegen;
 use crate::codegen::block::{Cascade, Part, Split, Value, identity, lane_bits};
 use crate::codegen::order::{ALONG_LEAF, Order};
 use crate::lower::program::{self, LoopProgram};
+use crate::ops::vector::{Lane, Word};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub(super) const ACROSS_BYTES: usize = 1 << 14;
 /// (A row shorter than the accumulators leaves some of them at the identity, which changes no bit of the others.)
 const SHORTEST_ROW: usize = 8;
 const FEW_ROWS: usize = 16;
+/// Folds that read more bytes than this read two far places at once, where that was measured: with registers of 256 bits at most.
+const STREAMED: usize = 4 << 20;
 /// Rows that are folded with fewer words are read as fast in registers of 256 bits, of which twice as many are in flight.
 const MANY_WORDS: usize = 12;
 
@@ -47,7 +50,11 @@ pub(super) struct Fold {
 }
 
 enum Kernels {
-    Along(Arc<Kernel>),
+    Along {
+        kernel: Arc<Kernel>,
+        /// For two leaves at once.
+        pair: Option<Arc<Kernel>>,
+    },
     Across(Across),
 }
 
@@ -90,9 +97,18 @@ impl Fold {
                 }
                 let walk = outputs.then(&reduced);
                 let identity = lane_bits(identity(fold, program.stored));
+                let wide = full == Width::Z;
                 let full = if program.words.len() < MANY_WORDS { Width::Y } else { full };
-                let spec = spec(walk.reads(program)?, Kind::Along { combine, identity }, full);
-                (walk, Kernels::Along(cache::kernel(spec)?))
+                let reads = walk.reads(program)?;
+                let pair =
+                    (!wide && split.elements > ALONG_LEAF && stages.is_empty() && goes_in_pairs(program, &reads))
+                        .then(|| {
+                            let stepped = reads.iter().map(|&read| Read { stepped: true, ..read }).collect();
+                            cache::kernel(spec(stepped, Kind::Along { combine, identity, streams: 2 }, full))
+                        })
+                        .flatten();
+                let kernel = cache::kernel(spec(reads, Kind::Along { combine, identity, streams: 1 }, full))?;
+                (walk, Kernels::Along { kernel, pair })
             }
             Order::Across => {
                 let spec = |reads, kind| spec(reads, kind, registers_for(full, outputs.inner()));
@@ -107,7 +123,7 @@ impl Fold {
     /// The kernels that serve it.
     pub(super) fn kernels(&self) -> Vec<Arc<Kernel>> {
         match &self.kernels {
-            Kernels::Along(kernel) => vec![kernel.clone()],
+            Kernels::Along { kernel, pair } => [kernel].into_iter().chain(pair).cloned().collect(),
             Kernels::Across(across) => across.kernels(),
         }
     }
@@ -122,7 +138,7 @@ impl Fold {
 
     /// See [`super::Jit::one_run`].
     pub(super) fn one_run(&self) -> Option<OneRun<'_>> {
-        let Kernels::Along(kernel) = &self.kernels else { return None };
+        let Kernels::Along { kernel, .. } = &self.kernels else { return None };
         let (length, rows) = (self.split.elements, self.split.outputs);
         let is_one_run = self.parts() == 1 && self.partial_bytes() == 0 && self.walk.sizes.len() <= 2;
         let is_plain = self.stages.is_empty() && self.split.store.as_they_are();
@@ -158,8 +174,8 @@ impl Fold {
         unsafe {
             let Some(part) = self.split.part(part, on.out) else { return };
             match &self.kernels {
-                Kernels::Along(kernel) if self.split.elements <= ALONG_LEAF => self.rows(kernel, part, on),
-                Kernels::Along(kernel) => self.along(kernel, part, on),
+                Kernels::Along { kernel, .. } if self.split.elements <= ALONG_LEAF => self.rows(kernel, part, on),
+                Kernels::Along { kernel, pair } => self.along(kernel, pair.as_deref(), part, on),
                 Kernels::Across(across) => self.across(across, part, on),
             }
         }
@@ -222,11 +238,12 @@ impl Fold {
     ///
     /// # Safety
     /// As for [`codegen::Compiled::run`], for the given part.
-    unsafe fn along(&self, kernel: &Kernel, part: Part, on: &codegen::Call<'_>) {
+    unsafe fn along(&self, kernel: &Kernel, pair: Option<&Kernel>, part: Part, on: &codegen::Call<'_>) {
         const SLOT: usize = 64;
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
         let cascade_bytes = Cascade::slots(part.leaves.len()) * SLOT;
-        let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + cascade_bytes + self.stages.bytes());
+        let pair_bytes = pair.map_or(0, |pair| pair.frame_bytes.next_multiple_of(64));
+        let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + cascade_bytes + self.stages.bytes() + pair_bytes);
         let operands = self.bases.len();
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let stride = |k: usize| self.reduced.strides[k][self.reduced.strides[k].len() - 1];
@@ -236,13 +253,23 @@ impl Fold {
             let values = frame.add(frame_bytes);
             let mut cascade = Cascade::new(values.add(BLOCK * 8), SLOT, part.leaves.len());
             let room = values.add(BLOCK * 8 + cascade_bytes);
+            let step = |k: usize| ALONG_LEAF as i64 * stride(k) * self.bases.size(k);
             let mut call = Call::new(kernel, frame);
             call.scalars(on.scalars);
             for k in 0..operands {
-                call.step(k, ALONG_LEAF as i64 * stride(k) * self.bases.size(k));
+                call.step(k, step(k));
             }
             call.step(operands, width as i64);
             call.step(operands + 1, 0);
+            let mut pair = pair.map(|pair| Call::new(pair, room.add(self.stages.bytes())));
+            if let Some(pair) = &mut pair {
+                pair.scalars(on.scalars);
+                for k in 0..2 * operands {
+                    pair.step(k, step(k / 2));
+                }
+                (0..2).for_each(|k| pair.step(2 * operands + k, width as i64));
+                pair.step(2 * operands + 2, 0);
+            }
             let together = self.outputs_together(&part);
             let (row_axis, _) = self.walk.row_axis();
             let mut output = part.outputs.start;
@@ -258,14 +285,29 @@ impl Fold {
                     let (leaves, length) =
                         if leaves == 0 { (1, self.split.elements - first) } else { (leaves, ALONG_LEAF) };
                     let rows = leaves * outputs.len();
-                    for k in 0..operands {
-                        call.pointer(k, self.bases.address(on, k, positions[k] + first as i64 * stride(k)));
+                    let address = |k: usize| self.bases.address(on, k, positions[k] + first as i64 * stride(k));
+                    // The upper half together with the lower one.
+                    let half = if length == ALONG_LEAF { rows / 2 } else { 0 };
+                    let paired = match &mut pair {
+                        Some(pair) if half > 0 => {
+                            for row in 0..2 {
+                                let rows = (row * half) as i64;
+                                (0..operands).for_each(|k| pair.pointer(2 * k + row, address(k) + rows * step(k)));
+                                pair.pointer(2 * operands + row, values.addr() as i64 + rows * width as i64);
+                            }
+                            pair.run(half, length);
+                            2 * half
+                        }
+                        _ => 0,
+                    };
+                    if paired < rows {
+                        (0..operands).for_each(|k| call.pointer(k, address(k) + paired as i64 * step(k)));
+                        call.pointer(operands, values.add(paired * width).addr() as i64);
+                        let element = output * self.split.elements + first;
+                        call.position(self.bases.position(on, element), ALONG_LEAF);
+                        self.stages.bring_rows(on, &mut call, room, [element, ALONG_LEAF], [rows, length]);
+                        call.run(rows - paired, length);
                     }
-                    call.pointer(operands, values.addr() as i64);
-                    let element = output * self.split.elements + first;
-                    call.position(self.bases.position(on, element), ALONG_LEAF);
-                    self.stages.bring_rows(on, &mut call, room, [element, ALONG_LEAF], [rows, length]);
-                    call.run(rows, length);
 
                     // Pairs of all of them at once, as far as they are whole subtrees.
                     let level = leaves.trailing_zeros().min((leaf - part.leaves.start).trailing_zeros());
@@ -307,4 +349,15 @@ impl Fold {
             && self.reduced.strides[..self.reduced.strides.len() - 1].iter().enumerate().all(follow);
         if is_even { (BLOCK.min(self.stages.rows(ALONG_LEAF)) / all_leaves).max(1) } else { 1 }
     }
+}
+
+/// Whether a fold along reads so much, and does so little with it, that two leaves at once are worth a kernel of their own.
+fn goes_in_pairs(program: &LoopProgram, reads: &[Read]) -> bool {
+    let elements: usize = program.outer.iter().chain(&program.reduced).product();
+    let bytes: usize = reads.iter().map(|read| elements.saturating_mul(read.dtype.size())).sum();
+    let is_long = |&(word, lane): &(Word, Lane)| word == Word::Position || matches!(lane, Lane::I64 | Lane::F64);
+    bytes >= STREAMED
+        && program.words.len() < MANY_WORDS
+        && reads.iter().all(|read| read.step == Step::Dense)
+        && !program.words.iter().any(is_long)
 }

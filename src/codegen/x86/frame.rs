@@ -43,8 +43,8 @@ pub(super) struct Frame {
     pub(super) pointers: usize,
     /// The register of each pointer that has one.
     registers: Vec<Option<Gpr>>,
-    /// The copies of a body are steps of a fold across, not vectors of a row.
-    copies_are_steps: bool,
+    /// How many copies of a body are vectors of one row; the next ones are of another. 1 for the steps of a fold across, 0 if all are of one.
+    row_copies: usize,
     /// The operand that is the accumulators in the frame itself.
     own_operand: Option<u16>,
     accumulators: usize,
@@ -67,7 +67,13 @@ impl Frame {
     pub(super) fn new(spec: &Spec, built: &Built, asm: &mut Asm) -> Frame {
         let steps = match spec.kind {
             Kind::Across { steps, .. } => usize::from(steps),
-            Kind::Map { .. } | Kind::Along { .. } => 1,
+            Kind::Along { streams, .. } => usize::from(streams),
+            Kind::Map { .. } => 1,
+        };
+        let row_copies = match spec.kind {
+            _ if steps == 1 => 0,
+            Kind::Along { .. } => ACCUMULATORS / built.lanes,
+            Kind::Across { .. } | Kind::Map { .. } => 1,
         };
         let own_operand = matches!(spec.kind, Kind::Along { .. }).then_some(built.operands.len() as u16 - 1);
         let mut first = Vec::new();
@@ -106,7 +112,7 @@ impl Frame {
             first,
             pointers,
             registers,
-            copies_are_steps: steps > 1,
+            row_copies,
             own_operand,
             accumulators,
             scalars,
@@ -166,8 +172,8 @@ impl Frame {
     }
 
     pub(super) fn pointer(&self, operand: u16, copy: u8) -> usize {
-        let is_step = self.copies_are_steps && self.operands[usize::from(operand)].stepped;
-        let step = if is_step { usize::from(copy) } else { 0 };
+        let is_step = self.row_copies > 0 && self.operands[usize::from(operand)].stepped;
+        let step = if is_step { usize::from(copy) / self.row_copies } else { 0 };
         self.first[usize::from(operand)] + step
     }
 
@@ -253,7 +259,7 @@ impl Frame {
     pub(super) fn element(&self, asm: &mut Asm, operand: u16, lane: usize, copy: u8) -> Mem {
         let read = self.read(operand);
         let (pointer, size) = (self.pointer(operand, copy), read.dtype.size());
-        let vector = if self.copies_are_steps { 0 } else { usize::from(copy) };
+        let vector = if self.row_copies > 0 { usize::from(copy) % self.row_copies } else { usize::from(copy) };
         let base = self.registers[pointer].unwrap_or(RCX);
         if base == RCX {
             let moves = matches!(read.step, Step::Strided(_));
@@ -301,7 +307,7 @@ impl Places for Frame {
             Target::Slot(at) => self.home(asm, Home::Slot(at), copy),
             Target::Accumulators(k) => self.accumulator(usize::from(k)),
             Target::Row(operand) => {
-                asm.load(RCX, self.row(self.pointer(operand, 0)));
+                asm.load(RCX, self.row(self.pointer(operand, copy)));
                 Mem::Base(RCX, 0)
             }
         }

@@ -1,6 +1,9 @@
 //! Every dtype through memory at every size around vectors and tails, at every kind of stride, in rows.
 
+use super::super::asm::Width;
+use super::super::{Jit, machine};
 use super::check;
+use crate::codegen::Around;
 use crate::codegen::block::tests::Random;
 use crate::dtype::DType;
 use crate::lower::program::{Access, Fold, Load, LoopProgram};
@@ -218,6 +221,54 @@ fn outputs_of_several_leaves_are_folded_together() {
             let values = (0..rows * columns).map(|_| random.value(dtype)).collect();
             assert!(check(&program, &[values]), "{dtype} is served");
         }
+    }
+}
+
+#[test]
+fn folds_of_much_memory_take_two_leaves_at_once() {
+    let mut random = Random::new(7);
+    let leaf = 2048;
+    let cases = [
+        (DType::F32, Fold::Sum, 1, 513 * leaf + 5),
+        (DType::F32, Fold::Max, 3, 171 * leaf * 2 + 77),
+        (DType::I32, Fold::Sum, 131, 4 * leaf),
+        (DType::F16, Fold::Max, 2, 512 * leaf),
+    ];
+    for (dtype, fold, rows, columns) in cases {
+        let program = crate::codegen::block::tests::folds::matrix(rows, columns, false, dtype, fold);
+        let values = (0..rows * columns).map(|_| random.value(dtype)).collect();
+        assert!(check(&program, &[values]), "{dtype} {rows}x{columns} is served");
+        assert_pairs(&program);
+    }
+
+    // Rows of two operands, of which one begins late and one has gaps between its rows.
+    let (rows, columns) = (5, 52 * leaf * 2 + 1);
+    let mut emit = Emit::new();
+    let (x, y) = (emit.load(0, DType::F32), emit.load(1, DType::F32));
+    let result = emit.mul(x, y);
+    let load =
+        |offset: i64, row: i64| Load { dtype: DType::F32, access: Access::Strided { offset, strides: vec![row, 1] } };
+    let program = LoopProgram {
+        outer: vec![rows],
+        store: vec![1],
+        reduced: vec![columns],
+        loads: vec![load(3, columns as i64), load(0, columns as i64 + 9)],
+        indices: vec![],
+        words: emit.finish(),
+        result,
+        fold: Some(Fold::Sum),
+        stored: DType::F32,
+    };
+    let operands = [3, 9 * rows].map(|more| (0..rows * columns + more).map(|_| random.value(DType::F32)).collect());
+    assert!(check(&program, &operands), "a product of two is served");
+    assert_pairs(&program);
+}
+
+/// Fails unless there is a kernel for two rows at once, in registers of 256 bits.
+fn assert_pairs(program: &LoopProgram) {
+    if machine() {
+        let listing = Jit::of(program, Around { bytes: 0, next: &[] }, Width::Y).expect("it is served").assembly();
+        assert!(listing.contains("two rows at once"), "{listing}");
     }
 }
 

@@ -21,8 +21,10 @@ const MANY_PARTS: usize = 256;
 const COLUMNS: usize = 64;
 /// Rows for which the widest registers pay whatever is left over at their end.
 const LONG: usize = 64;
-/// The machine does not look beyond pages by itself; so many bytes ahead are about what arrives in time.
+/// The machine does not look beyond pages by itself; so many bytes ahead are about what arrives in time. Machines with registers of 256 bits
+/// look ahead well enough within a page: more than is needed at its end only disturbs them.
 const AHEAD: i32 = 4096;
+const NEAR_AHEAD: i32 = 1024;
 /// Where an operand is read across its rows, so many columns at a time keep its cache lines at hand.
 const TILE: usize = 16;
 
@@ -35,12 +37,13 @@ pub(super) fn registers_for(full: Width, columns: usize) -> Width {
 
 /// Says how far ahead operands are fetched: where the next run will read or, for large outputs, where this one soon will. What is
 /// read over and over is at hand anyway.
-fn fetch_ahead(operands: &mut [Read], walk: &Walk, around: codegen::Around<'_>) {
+fn fetch_ahead(operands: &mut [Read], walk: &Walk, around: codegen::Around<'_>, full: Width) {
+    let ahead = if full == Width::Z { AHEAD } else { NEAR_AHEAD };
     for (k, read) in operands.iter_mut().enumerate() {
         let is_new = walk.sizes.iter().zip(&walk.strides[k]).all(|(&size, &stride)| size == 1 || stride != 0);
         read.ahead = match around.next.get(k) {
             Some(&next) => i32::try_from(next).unwrap_or(0),
-            None if is_new && around.bytes >= LARGE => AHEAD,
+            None if is_new && around.bytes >= LARGE => ahead,
             None => 0,
         };
     }
@@ -92,7 +95,7 @@ impl Map {
             return None;
         }
         let mut operands = walk.reads(program)?;
-        fetch_ahead(&mut operands, &walk, around);
+        fetch_ahead(&mut operands, &walk, around, full);
         let output = walk.step(program.loads.len())?;
         let crosses = operands.iter().zip(&walk.strides).any(|(read, strides)| {
             let outside = strides.len().checked_sub(2).map_or(0, |axis| strides[axis]);

@@ -92,7 +92,7 @@ pub(crate) fn exp(e: &mut Emit, x: Val) -> Val {
     exp_within(e, within)
 }
 
-/// e to the power `x`, for `x` that is no larger than 0, or hardly: the same bits as [`exp`], in fewer words. Infinity gives NaN.
+/// e to the power `x`, for `x` that is no larger than 0, or hardly: as [`exp`], in fewer words. Infinity gives NaN.
 ///
 /// The power of two is lifted so that it is never a denormal; the last product takes that away again.
 pub(crate) fn exp_below(e: &mut Emit, x: Val) -> Val {
@@ -100,10 +100,8 @@ pub(crate) fn exp_below(e: &mut Emit, x: Val) -> Val {
     let within = at_least(e, x, by_lane(x.lane, -104.0, -746.0)); // beyond: 0
     let (sum, r) = reduce(e, within, exponent_bias(x.lane) + lift);
     let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
-    let one = e.float(x.lane, 1.0);
-    let power = e.add(tail, one);
     let scale = power_of_two(e, sum);
-    let lifted = e.mul(power, scale);
+    let lifted = e.fma(tail, scale, scale);
     let lower = e.float(x.lane, 2f64.powi(-lift as i32));
     e.mul(lifted, lower)
 }

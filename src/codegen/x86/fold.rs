@@ -14,7 +14,7 @@ use super::staged::{Stages, Written};
 use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
 use crate::codegen::block::{Cascade, Part, Split, Value, identity, lane_bits};
-use crate::codegen::order::{ALONG_LEAF, Order};
+use crate::codegen::order::{ACCUMULATORS, ALONG_LEAF, Order};
 use crate::lower::program::{self, LoopProgram};
 use crate::ops::vector::{Lane, Word};
 use smallvec::SmallVec;
@@ -100,15 +100,14 @@ impl Fold {
                 let wide = full == Width::Z;
                 let full = if program.words.len() < MANY_WORDS { Width::Y } else { full };
                 let reads = walk.reads(program)?;
-                let pair =
-                    (!wide && split.elements > ALONG_LEAF && stages.is_empty() && goes_in_pairs(program, &reads))
-                        .then(|| {
-                            let stepped = reads.iter().map(|&read| Read { stepped: true, ..read }).collect();
-                            cache::kernel(spec(stepped, Kind::Along { combine, identity, streams: 2 }, full))
-                        })
-                        .flatten();
+                let is_whole = split.elements > ALONG_LEAF || split.elements.is_multiple_of(ACCUMULATORS);
+                let in_pairs = !wide && is_whole && stages.is_empty() && goes_in_pairs(program, &reads);
+                let pair = in_pairs.then(|| {
+                    let stepped = reads.iter().map(|&read| Read { stepped: true, ..read }).collect();
+                    cache::kernel(spec(stepped, Kind::Along { combine, identity, streams: 2 }, full))
+                });
                 let kernel = cache::kernel(spec(reads, Kind::Along { combine, identity, streams: 1 }, full))?;
-                (walk, Kernels::Along { kernel, pair })
+                (walk, Kernels::Along { kernel, pair: pair.flatten() })
             }
             Order::Across => {
                 let spec = |reads, kind| spec(reads, kind, registers_for(full, outputs.inner()));
@@ -174,7 +173,9 @@ impl Fold {
         unsafe {
             let Some(part) = self.split.part(part, on.out) else { return };
             match &self.kernels {
-                Kernels::Along { kernel, .. } if self.split.elements <= ALONG_LEAF => self.rows(kernel, part, on),
+                Kernels::Along { kernel, pair } if self.split.elements <= ALONG_LEAF => {
+                    self.rows(kernel, pair.as_deref(), part, on)
+                }
                 Kernels::Along { kernel, pair } => self.along(kernel, pair.as_deref(), part, on),
                 Kernels::Across(across) => self.across(across, part, on),
             }
@@ -185,9 +186,10 @@ impl Fold {
     ///
     /// # Safety
     /// As for [`codegen::Compiled::run`], for the given part.
-    unsafe fn rows(&self, kernel: &Kernel, part: Part, on: &codegen::Call<'_>) {
+    unsafe fn rows(&self, kernel: &Kernel, pair: Option<&Kernel>, part: Part, on: &codegen::Call<'_>) {
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
-        let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + self.stages.bytes());
+        let pair_bytes = pair.map_or(0, |pair| pair.frame_bytes.next_multiple_of(64));
+        let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + self.stages.bytes() + pair_bytes);
         let (operands, as_they_are) = (self.bases.len(), self.split.store.as_they_are());
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
         let (row_axis, row_stride) = self.walk.row_axis();
@@ -204,6 +206,10 @@ impl Fold {
                 call.step(k, row_stride(k) * self.bases.size(k));
             }
             call.step(operands + 1, 0);
+            let mut pair = pair.map(|pair| Call::new(pair, room.add(self.stages.bytes())));
+            if let Some(pair) = &mut pair {
+                pair.scalars(on.scalars);
+            }
             while output < part.outputs.end {
                 let here = row_axis - self.walk.locate(output, &mut positions);
                 let (to, step) = match self.split.partial(output, part.split, on.out) {
@@ -217,15 +223,22 @@ impl Fold {
                 let most = if to == results { BLOCK } else { usize::MAX };
                 let most = most.min(self.stages.rows(self.split.elements));
                 let rows = here.min(part.outputs.end - output).min(most);
-                for k in 0..operands {
-                    call.pointer(k, self.bases.address(on, k, positions[k]));
-                }
-                call.pointer(operands, to.addr() as i64);
-                call.step(operands, step);
                 let (element, elements) = (output * self.split.elements, self.split.elements);
-                call.position(self.bases.position(on, element), elements);
-                self.stages.bring_rows(on, &mut call, room, [element, elements], [rows, elements]);
-                call.run(rows, self.split.elements);
+                let place = |k: usize| match k < operands {
+                    true => [self.bases.address(on, k, positions[k]), row_stride(k) * self.bases.size(k)],
+                    false => [to.addr() as i64, step],
+                };
+                let paired = run_pairs(&mut pair, [rows, elements], operands, place);
+                if paired < rows {
+                    for k in 0..=operands {
+                        let [first, step] = place(k);
+                        call.pointer(k, first + paired as i64 * step);
+                    }
+                    call.step(operands, step);
+                    call.position(self.bases.position(on, element), elements);
+                    self.stages.bring_rows(on, &mut call, room, [element, elements], [rows, elements]);
+                    call.run(rows - paired, elements);
+                }
                 if to == results {
                     self.split.write(Value { lanes: results, uniform: false }, output, rows, part.split, on.out);
                 }
@@ -253,22 +266,17 @@ impl Fold {
             let values = frame.add(frame_bytes);
             let mut cascade = Cascade::new(values.add(BLOCK * 8), SLOT, part.leaves.len());
             let room = values.add(BLOCK * 8 + cascade_bytes);
-            let step = |k: usize| ALONG_LEAF as i64 * stride(k) * self.bases.size(k);
+            let step = |k: usize| match k < operands {
+                true => ALONG_LEAF as i64 * stride(k) * self.bases.size(k),
+                false => width as i64,
+            };
             let mut call = Call::new(kernel, frame);
             call.scalars(on.scalars);
-            for k in 0..operands {
-                call.step(k, step(k));
-            }
-            call.step(operands, width as i64);
+            (0..=operands).for_each(|k| call.step(k, step(k)));
             call.step(operands + 1, 0);
             let mut pair = pair.map(|pair| Call::new(pair, room.add(self.stages.bytes())));
             if let Some(pair) = &mut pair {
                 pair.scalars(on.scalars);
-                for k in 0..2 * operands {
-                    pair.step(k, step(k / 2));
-                }
-                (0..2).for_each(|k| pair.step(2 * operands + k, width as i64));
-                pair.step(2 * operands + 2, 0);
             }
             let together = self.outputs_together(&part);
             let (row_axis, _) = self.walk.row_axis();
@@ -286,23 +294,10 @@ impl Fold {
                         if leaves == 0 { (1, self.split.elements - first) } else { (leaves, ALONG_LEAF) };
                     let rows = leaves * outputs.len();
                     let address = |k: usize| self.bases.address(on, k, positions[k] + first as i64 * stride(k));
-                    // The upper half together with the lower one.
-                    let half = if length == ALONG_LEAF { rows / 2 } else { 0 };
-                    let paired = match &mut pair {
-                        Some(pair) if half > 0 => {
-                            for row in 0..2 {
-                                let rows = (row * half) as i64;
-                                (0..operands).for_each(|k| pair.pointer(2 * k + row, address(k) + rows * step(k)));
-                                pair.pointer(2 * operands + row, values.addr() as i64 + rows * width as i64);
-                            }
-                            pair.run(half, length);
-                            2 * half
-                        }
-                        _ => 0,
-                    };
+                    let place = |k: usize| if k < operands { address(k) } else { values.addr() as i64 };
+                    let paired = run_pairs(&mut pair, [rows, length], operands, |k| [place(k), step(k)]);
                     if paired < rows {
-                        (0..operands).for_each(|k| call.pointer(k, address(k) + paired as i64 * step(k)));
-                        call.pointer(operands, values.add(paired * width).addr() as i64);
+                        (0..=operands).for_each(|k| call.pointer(k, place(k) + paired as i64 * step(k)));
                         let element = output * self.split.elements + first;
                         call.position(self.bases.position(on, element), ALONG_LEAF);
                         self.stages.bring_rows(on, &mut call, room, [element, ALONG_LEAF], [rows, length]);
@@ -349,6 +344,32 @@ impl Fold {
             && self.reduced.strides[..self.reduced.strides.len() - 1].iter().enumerate().all(follow);
         if is_even { (BLOCK.min(self.stages.rows(ALONG_LEAF)) / all_leaves).max(1) } else { 1 }
     }
+}
+
+/// Runs rows two at once, the upper half together with the lower one, if there is a kernel for that and they are of whole accumulators. `at` says
+/// where each operand, and then the output, begins, and what the next row adds to that. Gives how many rows that were.
+///
+/// # Safety
+/// As for [`Call::run`].
+unsafe fn run_pairs(
+    pair: &mut Option<Call<'_>>,
+    [rows, length]: [usize; 2],
+    operands: usize,
+    at: impl Fn(usize) -> [i64; 2],
+) -> usize {
+    let half = if length.is_multiple_of(ACCUMULATORS) { rows / 2 } else { 0 };
+    let Some(pair) = pair.as_mut().filter(|_| half > 0) else { return 0 };
+    for k in 0..=operands {
+        let [first, step] = at(k);
+        for row in 0..2 {
+            pair.pointer(2 * k + row, first + (row * half) as i64 * step);
+            pair.step(2 * k + row, step);
+        }
+    }
+    pair.step(2 * operands + 2, 0);
+    // SAFETY: the caller's promise.
+    unsafe { pair.run(half, length) };
+    2 * half
 }
 
 /// Whether a fold along reads so much, and does so little with it, that two leaves at once are worth a kernel of their own.

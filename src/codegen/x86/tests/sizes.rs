@@ -233,6 +233,7 @@ fn folds_of_much_memory_take_two_leaves_at_once() {
         (DType::F32, Fold::Max, 3, 171 * leaf * 2 + 77),
         (DType::I32, Fold::Sum, 131, 4 * leaf),
         (DType::F16, Fold::Max, 2, 512 * leaf),
+        (DType::F32, Fold::Sum, 1031, 1024),
     ];
     for (dtype, fold, rows, columns) in cases {
         let program = crate::codegen::block::tests::folds::matrix(rows, columns, false, dtype, fold);

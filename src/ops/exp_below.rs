@@ -3,7 +3,7 @@
 use super::math;
 use super::record::{Dtypes, Eval, Gives, Grad, Primitive, Takes};
 
-/// Not for what may be larger than 0 by more than roundings: that is not told from other numbers. Infinity gives NaN.
+/// Not for what may be larger than 0 by more than roundings: from about 70 on it gives any number. Infinity gives NaN.
 pub(crate) static EXP_BELOW: Primitive = Primitive {
     name: "exp_below",
     takes: Takes::Same(1),

@@ -207,9 +207,7 @@ impl Fold {
             }
             call.step(operands + 1, 0);
             let mut pair = pair.map(|pair| Call::new(pair, room.add(self.stages.bytes())));
-            if let Some(pair) = &mut pair {
-                pair.scalars(on.scalars);
-            }
+            pair.iter_mut().for_each(|pair| pair.scalars(on.scalars));
             while output < part.outputs.end {
                 let here = row_axis - self.walk.locate(output, &mut positions);
                 let (to, step) = match self.split.partial(output, part.split, on.out) {
@@ -275,9 +273,7 @@ impl Fold {
             (0..=operands).for_each(|k| call.step(k, step(k)));
             call.step(operands + 1, 0);
             let mut pair = pair.map(|pair| Call::new(pair, room.add(self.stages.bytes())));
-            if let Some(pair) = &mut pair {
-                pair.scalars(on.scalars);
-            }
+            pair.iter_mut().for_each(|pair| pair.scalars(on.scalars));
             let together = self.outputs_together(&part);
             let (row_axis, _) = self.walk.row_axis();
             let mut output = part.outputs.start;

@@ -12,6 +12,7 @@
 //! have room for four. A tail's
 //! elements are copied to the frame and its results from there, so that nothing beyond a row is ever touched.
 //!
+//! Rows that are folded along two at once have no tails: each is a whole number of times what the accumulators take.
 //! Short rows that are folded across are of one piece: a body for every vector, whose accumulators are in registers for all rows.
 
 use super::allocate::{Allocator, Places, Site, State};
@@ -362,53 +363,58 @@ impl<'s> Writer<'s> {
         self.ready(line)
     }
 
-    /// Rows that become one value each, all at the same time: memory is read faster at several places.
-    fn along_streams(&mut self, streams: usize) {
+    /// The line that folds as many elements of some rows as there are accumulators, which are in registers, and these registers.
+    fn accumulated(&mut self, rows: usize) -> (Ready<'s>, Vec<(Id, u8)>) {
         let pieces = &self.built.pieces;
-        let accumulator = self.built.accumulator;
         let vectors = ACCUMULATORS / self.built.lanes;
-        let width = pieces.values[accumulator as usize].width;
-        let last = self.spec.full.registers() - 1;
-        let mut line = Line::new(&pieces.values, streams * vectors, NONE);
+        let mut line = Line::new(&pieces.values, rows * vectors, NONE);
         for first in (0..vectors).step_by(2) {
-            for row in 0..streams {
+            for row in 0..rows {
                 line.add(&pieces.body, row * vectors + first..row * vectors + first + 2);
             }
         }
-        let fixed: Vec<(Id, u8)> = (0..streams * vectors).map(|k| (line.id(accumulator, k), last - k as u8)).collect();
-        let line = self.ready(line);
-        self.clear(&fixed, width);
+        let last = self.spec.full.registers() - 1;
+        let name = |k: usize| (line.id(self.built.accumulator, k), last - k as u8);
+        let fixed = (0..rows * vectors).map(name).collect();
+        (self.ready(line), fixed)
+    }
+
+    /// The accumulators of a row as its end names them, whose registers begin `first` registers below the last.
+    fn kept_accumulators(&self, first: usize) -> impl Iterator<Item = (Id, u8)> {
+        let last = self.spec.full.registers() - 1 - first as u8;
+        self.built.pieces.values.iter().enumerate().filter_map(move |(id, value)| match value.home {
+            Home::Accumulators(k) => Some((id as Id, last - k)),
+            _ => None,
+        })
+    }
+
+    /// Rows that become one value each, all at the same time: memory is read faster at several places.
+    fn along_streams(&mut self, streams: usize) {
+        let pieces = &self.built.pieces;
+        let vectors = ACCUMULATORS / self.built.lanes;
+        let (line, fixed) = self.accumulated(streams);
+        self.clear(&fixed, pieces.values[self.built.accumulator as usize].width);
         self.vectors(ACCUMULATORS, &line, &fixed, true);
-        for row in 0..streams {
-            let first = row * vectors;
+        for first in (0..streams * vectors).step_by(vectors) {
             let mut line = Line::new(&pieces.values, streams * vectors, NONE);
             line.add(&pieces.finish, first..first + 1);
             let line = self.ready(line);
-            let here = pieces.values.iter().enumerate().filter_map(|(id, value)| match value.home {
-                Home::Accumulators(k) => Some((id as Id, last - first as u8 - k)),
-                _ => None,
-            });
             // The other rows' stay where they are.
             let others = fixed[first + vectors..].iter().copied();
-            self.write(&line, &here.chain(others).collect::<Vec<_>>());
+            let taken: Vec<_> = self.kept_accumulators(first).chain(others).collect();
+            self.write(&line, &taken);
         }
     }
 
     /// A row that becomes one value.
     fn along(&mut self) {
         let pieces = &self.built.pieces;
-        let (lanes, accumulator) = (self.built.lanes, self.built.accumulator);
-        let vectors = ACCUMULATORS / lanes;
-        let width = pieces.values[accumulator as usize].width;
+        let (lanes, vectors) = (self.built.lanes, ACCUMULATORS / self.built.lanes);
+        let width = pieces.values[self.built.accumulator as usize].width;
+        let last = self.spec.full.registers() - 1;
 
         // While there are enough elements for all accumulators, those are in registers.
-        let mut line = Line::new(&pieces.values, vectors, NONE);
-        for first in (0..vectors).step_by(2) {
-            line.add(&pieces.body, first..first + 2);
-        }
-        let last = self.spec.full.registers() - 1;
-        let fixed: Vec<(Id, u8)> = (0..vectors).map(|k| (line.id(accumulator, k), last - k as u8)).collect();
-        let line = self.ready(line);
+        let (line, fixed) = self.accumulated(1);
         let [done, even, end] = [(); 3].map(|()| self.asm.label());
         self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
         self.asm.jump_if(Condition::Below, done);
@@ -445,11 +451,8 @@ impl<'s> Writer<'s> {
         self.write(&line, &[]);
         self.asm.jump(end);
         self.asm.bind(even);
-        let kept = pieces.values.iter().enumerate().filter_map(|(id, value)| match value.home {
-            Home::Accumulators(k) => Some((id as Id, last - k)),
-            _ => None,
-        });
-        self.write(&line, &kept.collect::<Vec<_>>());
+        let kept: Vec<_> = self.kept_accumulators(0).collect();
+        self.write(&line, &kept);
         self.asm.bind(end);
     }
 

@@ -52,7 +52,7 @@ impl<E: Element> View<'_, E> {
                     8 => self.pack_along::<K, 8>(lines, depth, panel, to),
                     _ => self.pack_along::<K, WIDEST>(lines, depth, panel, to),
                 }
-            } else if self.lines.inner() == 1 && width == K::COLS && depth.len() <= DEEPEST {
+            } else if self.lines.inner() == 1 && width == K::COLS {
                 self.pack_windows::<K>(lines, depth, panel, to);
             } else {
                 for (i, start) in lines.clone().step_by(width).enumerate() {
@@ -137,14 +137,18 @@ impl<E: Element> View<'_, E> {
         to: *mut E,
     ) {
         let mut places = [0; DEEPEST];
-        let places = self.places(depth.clone(), &mut places);
-        for (i, start) in lines.clone().step_by(K::COLS).enumerate() {
-            let lines = start..(start + K::COLS).min(lines.end);
-            let to = to.wrapping_add(i * panel);
-            // SAFETY: the caller's promise.
-            unsafe {
-                if !self.pack_pieces::<K>(lines.clone(), places, None, to) {
-                    self.pack_across::<K>(lines, depth.clone(), 0, K::COLS, to);
+        for first in depth.clone().step_by(DEEPEST) {
+            let to = to.wrapping_add((first - depth.start) * K::COLS);
+            let depth = first..(first + DEEPEST).min(depth.end);
+            let places = self.places(depth.clone(), &mut places);
+            for (i, start) in lines.clone().step_by(K::COLS).enumerate() {
+                let lines = start..(start + K::COLS).min(lines.end);
+                let to = to.wrapping_add(i * panel);
+                // SAFETY: the caller's promise.
+                unsafe {
+                    if !self.pack_pieces::<K>(lines.clone(), places, None, to) {
+                        self.pack_across::<K>(lines, depth.clone(), 0, K::COLS, to);
+                    }
                 }
             }
         }

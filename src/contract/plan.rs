@@ -61,7 +61,7 @@ pub(super) struct Depth {
 impl Depth {
     /// Blocks of about equal size, of whole eights.
     pub(super) fn new(len: usize) -> Depth {
-        let blocks = len.div_ceil(DEPTH_BLOCK).max(1);
+        let blocks = if len <= ONLY_BLOCK { 1 } else { len.div_ceil(DEPTH_BLOCK) };
         Depth { len, most: len.div_ceil(blocks).next_multiple_of(8).max(8) }
     }
 
@@ -123,8 +123,10 @@ const TILE_COL_BYTES: usize = 8 << 10;
 const LOCAL_COLS: usize = 256;
 /// Panels of columns that are many for one panel of rows.
 const MANY_PANELS: usize = 8;
-/// The most depth of a block: panels of one block stay in the first cache.
-const DEPTH_BLOCK: usize = 256;
+/// The most depth of a block where there are several, and of one that is the only one. Sums are read and written again for each block,
+/// while a panel of columns need not stay in the first cache: the second is quick enough for the kernels.
+const DEPTH_BLOCK: usize = 512;
+const ONLY_BLOCK: usize = 768;
 
 impl Pack {
     pub(super) fn parts(&self, depth: &Depth) -> usize {

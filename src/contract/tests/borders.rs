@@ -136,6 +136,9 @@ fn parts_share_what_is_packed_through_a_border() {
             for older in 0..3 {
                 let case = windows(kind, DType::F32, [2, 1, 30, 300], &[along, along], is_left);
                 check(&case, Extras { older, ..Extras::default() });
+                // So deep that there are several blocks.
+                let case = windows(kind, DType::F32, [5, 1, 90, 40], &[along, along], is_left);
+                check(&case, Extras { older, ..Extras::default() });
             }
         }
     }

@@ -4,8 +4,10 @@ use super::naive::{Case, Dice, Extras, Layout, check};
 use crate::dtype::DType;
 
 const LAYOUTS: [Layout; 3] = [Layout::Dense, Layout::Turned, Layout::Loose];
-const SIZES: [usize; 26] =
-    [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 33, 63, 64, 65, 100, 255, 256, 257];
+const SIZES: [usize; 31] = [
+    0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 33, 63, 64, 65, 100, 255, 256, 257, 513, 767, 768,
+    769, 1025,
+];
 
 #[test]
 fn every_size_in_each_place_and_every_transpose() {
@@ -35,6 +37,8 @@ fn large_sizes_around_the_blocks() {
         (DType::F32, [193, 1030, 17]),
         (DType::F32, [300, 300, 1000]),
         (DType::F64, [255, 63, 257]),
+        (DType::F32, [100, 90, 769]),
+        (DType::F64, [70, 300, 1537]),
     ] {
         for left in [Layout::Dense, Layout::Turned] {
             for right in [Layout::Dense, Layout::Turned] {
@@ -122,7 +126,16 @@ fn several_axes_in_each_group() {
 fn finish_and_sources_with_every_dtype() {
     let mut dice = Dice::new(4);
     for &dtype in &DType::ALL[1..] {
-        for sizes in [[1, 1, 1], [13, 37, 19], [70, 200, 33], [300, 40, 50], [200, 220, 300], [3, 0, 4], [3, 4, 0]] {
+        for sizes in [
+            [1, 1, 1],
+            [13, 37, 19],
+            [70, 200, 33],
+            [300, 40, 50],
+            [200, 220, 300],
+            [60, 90, 900],
+            [3, 0, 4],
+            [3, 4, 0],
+        ] {
             for extras in [[true, false, false], [false, true, false], [true, false, true], [true, true, true]] {
                 let [finish, left_source, right_source] = extras;
                 let layouts = std::array::from_fn(|_| dice.pick(&LAYOUTS));
@@ -157,9 +170,13 @@ fn broadcast_operands_repeat() {
 
 #[test]
 fn windows_are_strides_that_overlap() {
-    for (channels, size, taps, dtype) in
-        [(3, 12, 3, DType::F32), (1, 28, 5, DType::F32), (8, 20, 3, DType::F64), (5, 9, 2, DType::I16)]
-    {
+    for (channels, size, taps, dtype) in [
+        (3, 12, 3, DType::F32),
+        (1, 28, 5, DType::F32),
+        (8, 20, 3, DType::F64),
+        (5, 9, 2, DType::I16),
+        (100, 8, 3, DType::F32),
+    ] {
         for step in [1, 2] {
             let (images, filters, places) = (2usize, 10usize, (size - taps) / step + 1);
             let mut case = Case::new(

@@ -63,7 +63,16 @@ fn check<T: TensorDType>(sizes: [usize; 3], layouts: [Layout; 2], dice: &mut Dic
 fn strips_are_rows_of_the_product() {
     let mut dice = Dice::new(5);
     let layouts = [Layout::Dense, Layout::Turned, Layout::Loose];
-    for sizes in [[1, 1, 1], [7, 15, 64], [48, 64, 300], [50, 100, 16], [13, 33, 700], [100, 17, 257], [6, 16, 256]] {
+    for sizes in [
+        [1, 1, 1],
+        [7, 15, 64],
+        [48, 64, 300],
+        [50, 100, 16],
+        [13, 33, 700],
+        [20, 40, 1100],
+        [100, 17, 257],
+        [6, 16, 256],
+    ] {
         for left in layouts {
             for right in layouts {
                 check::<f32>(sizes, [left, right], &mut dice);

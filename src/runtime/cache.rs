@@ -44,7 +44,7 @@ pub(super) fn prepared(request: &Request) -> Arc<Prepared> {
     }
     // Not under the lock: a plan may take milliseconds. Two threads that make the same one at once both keep theirs.
     let prepared = prepare();
-    plans().keep(fingerprint, prepared.clone(), request.nodes().len());
+    plans().keep(fingerprint.for_long(), prepared.clone(), request.nodes().len());
     prepared
 }
 

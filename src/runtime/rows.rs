@@ -46,6 +46,16 @@ enum Spot {
     Scratch(usize),
 }
 
+impl Spot {
+    /// Where row 0 begins, or what is in scratch.
+    fn pointer(self, space: &Space, scratch: *mut u8) -> *mut u8 {
+        match self {
+            Spot::Whole(value) => space.pointer(value),
+            Spot::Scratch(start) => scratch.wrapping_add(start),
+        }
+    }
+}
+
 /// A stage, ready to run on rows.
 struct RowStage {
     rows: RowProgram,
@@ -117,12 +127,9 @@ impl<'s> Moving<'s> {
     /// For whole tiles of so many rows.
     fn new(stage: &'s RowStage, space: &'s Space, thread: usize, tile: usize) -> Moving<'s> {
         let scratch = space.scratch(thread);
-        let pointer = |spot: &Spot| match spot {
-            Spot::Whole(value) => space.pointer(*value),
-            Spot::Scratch(start) => scratch.wrapping_add(*start),
-        };
-        let first: SmallVec<[*const u8; 16]> = stage.loads.iter().map(|spot| pointer(spot).cast_const()).collect();
-        let out = pointer(&stage.out);
+        let pointer = |spot: &Spot| spot.pointer(space, scratch).cast_const();
+        let first: SmallVec<[*const u8; 16]> = stage.loads.iter().map(pointer).collect();
+        let out = stage.out.pointer(space, scratch);
         let tile = match &stage.runners[0] {
             Runner::Code(compiled, _) => {
                 let frame = scratch.wrapping_add(stage.frame);
@@ -158,19 +165,43 @@ impl<'s> Moving<'s> {
     ///
     /// # Safety
     /// As for [`Rows::run_tiles`].
-    unsafe fn run_strip(&mut self, rows: usize, [cols, depth]: &[Range<usize>; 2], scratch: *mut u8) {
-        let PackedStrip { strip, left, right, packed } = self.stage.strip.as_ref().expect("a strip");
-        let packed = scratch.wrapping_add(*packed);
-        let (cols, depth) = (cols.clone(), depth.clone());
-        let run = StripRun { left: self.loads[*left], out: self.out, packed, rows, cols, depth };
-        // SAFETY: the caller's promise; the packed operand has a place of its own in the scratch.
+    unsafe fn run_strip(&mut self, rows: usize, ranges: &[Range<usize>; 2], scratch: *mut u8) {
+        let strip = self.stage.strip.as_ref().expect("a strip");
+        // SAFETY: the caller's promise.
         unsafe {
-            if self.packed != self.loads[*right] {
-                strip.pack(self.loads[*right], packed);
-                self.packed = self.loads[*right];
+            if self.packed != self.loads[strip.right] {
+                strip.pack(&self.loads, scratch);
+                self.packed = self.loads[strip.right];
             }
-            strip.run(&run);
+            strip.run(&self.loads, self.out, rows, ranges, scratch);
         }
+    }
+}
+
+impl PackedStrip {
+    /// # Safety
+    /// As for [`Rows::run_tiles`]; the loads are those of the stage.
+    unsafe fn pack(&self, loads: &[*const u8], scratch: *mut u8) {
+        // SAFETY: the caller's promise; the packed operand has a place of its own in the scratch.
+        unsafe { self.strip.pack(loads[self.right], scratch.wrapping_add(self.packed)) }
+    }
+
+    /// Runs some rows, after packing.
+    ///
+    /// # Safety
+    /// As for [`Rows::run_tiles`]; the loads are those of the stage, and that one has been packed.
+    unsafe fn run(
+        &self,
+        loads: &[*const u8],
+        out: *mut u8,
+        rows: usize,
+        [cols, depth]: &[Range<usize>; 2],
+        scratch: *mut u8,
+    ) {
+        let packed = scratch.wrapping_add(self.packed);
+        let run = StripRun { left: loads[self.left], out, packed, rows, cols: cols.clone(), depth: depth.clone() };
+        // SAFETY: the caller's promise.
+        unsafe { self.strip.run(&run) }
     }
 }
 
@@ -246,6 +277,10 @@ impl Rows {
     /// # Safety
     /// As for [`Rows::run`], and nobody else runs these tiles or uses this thread's scratch.
     unsafe fn run_tiles(&self, tiles: Range<usize>, space: &Space, thread: usize) -> Result<(), Failure> {
+        if tiles.len() == 1 {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_tile(self.tiles.tile(tiles.start), space, thread) };
+        }
         let mut moving: SmallVec<[Moving<'_>; 32]> =
             self.stages.iter().map(|stage| Moving::new(stage, space, thread, self.tiles.step())).collect();
         let scratch = space.scratch(thread);
@@ -287,6 +322,42 @@ impl Rows {
                     }
                 };
                 done.map_err(|fault| Failure { fault, node: stage.node })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Rows {
+    /// Runs every stage on one tile, with nothing made ready for others.
+    ///
+    /// # Safety
+    /// As for [`Rows::run_tiles`].
+    unsafe fn run_tile(&self, tile: Tile, space: &Space, thread: usize) -> Result<(), Failure> {
+        let Tile { row, kind } = tile;
+        let scratch = space.scratch(thread);
+        let own = scratch.wrapping_add(self.product_scratch);
+        for stage in &self.stages {
+            stage.early.fetch(space, row);
+            let place = |(slot, spot): (usize, &Spot)| {
+                spot.pointer(space, scratch).wrapping_offset(stage.shift(slot, row) as isize).cast_const()
+            };
+            let loads: SmallVec<[*const u8; 16]> = stage.loads.iter().enumerate().map(place).collect();
+            let out = stage.out.pointer(space, scratch).wrapping_offset(stage.store_shift(row) as isize);
+            let call = Call { loads: &loads, scalars: space.scalars(&stage.scalars), out, origin: row };
+            // SAFETY: as in `run_tiles`.
+            unsafe {
+                match &stage.runners[stage.of_kind[kind]] {
+                    Runner::Product(product) => product.run(&call, own),
+                    Runner::Strip(rows, ranges) => {
+                        let strip = stage.strip.as_ref().expect("a strip");
+                        strip.pack(&loads, scratch);
+                        strip.run(&loads, out, *rows, ranges, scratch);
+                    }
+                    Runner::Code(compiled, skip) => compiled
+                        .run_all(&Call { out: out.wrapping_offset(*skip), ..call })
+                        .map_err(|fault| Failure { fault, node: stage.node })?,
+                }
             }
         }
         Ok(())

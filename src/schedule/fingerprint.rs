@@ -7,13 +7,31 @@
 use super::snapshot::Snapshot;
 use crate::dtype::Literal;
 use crate::graph::{Node, Op};
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 
 /// The fingerprint of a request.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     hash: u64,
     words: Vec<u64>,
+}
+
+/// Lists of up to so many words are kept for the next request.
+const MOST_KEPT: usize = 1 << 16;
+
+thread_local! {
+    /// The list of the last fingerprint that the thread had and let go.
+    static SPARE: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
+}
+
+impl Drop for Fingerprint {
+    fn drop(&mut self) {
+        if self.words.capacity() <= MOST_KEPT {
+            // Where the thread is ending there is no next request.
+            let _ = SPARE.try_with(|spare| spare.set(std::mem::take(&mut self.words)));
+        }
+    }
 }
 
 impl Hash for Fingerprint {
@@ -29,9 +47,18 @@ pub(crate) fn is_structural(literal: Literal) -> bool {
 }
 
 impl Fingerprint {
+    /// The same, to be kept for long: with no more room than it needs.
+    pub(crate) fn for_long(mut self) -> Fingerprint {
+        self.words.shrink_to_fit();
+        self
+    }
+
     /// The fingerprint of what `wanted` needs.
     pub(crate) fn of(snapshot: &Snapshot, wanted: &[Node]) -> Fingerprint {
-        let mut words = Words(Vec::with_capacity(12 * snapshot.nodes.len() + wanted.len()));
+        let mut words = SPARE.try_with(Cell::take).unwrap_or_default();
+        words.clear();
+        words.reserve(12 * snapshot.nodes.len() + wanted.len());
+        let mut words = Words(words);
         for (node, seen) in snapshot.nodes.iter().zip(&snapshot.seen) {
             node.dtype().hash(&mut words);
             node.shape().hash(&mut words);

@@ -7,11 +7,19 @@ use crate::dtype::Literal;
 use crate::graph::{Harvest, IdMap, Movement, Node, Op};
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// There is room for so many nodes from the beginning: few requests have more.
 const FEW: usize = 24;
+/// Lists of up to so many nodes are kept for the next request.
+const MOST_KEPT: usize = 4096;
+
+thread_local! {
+    /// The lists of the thread's last snapshot, empty.
+    static SPARE: Cell<Option<Lists>> = const { Cell::new(None) };
+}
 
 /// Ops as they were when the plan was begun.
 pub(crate) struct Snapshot {
@@ -24,6 +32,51 @@ pub(crate) struct Snapshot {
     order: Vec<u32>,
     /// Backward passes through some of the nodes, and whether all their gradients are made here.
     harvests: Mutex<Vec<(Arc<Harvest>, bool)>>,
+    /// The steps that are left of the walk: none.
+    walk: Vec<Walk>,
+}
+
+/// What a snapshot is made of. Requests of many nodes would get it from the system, and give it back, again and again: the next one takes
+/// what the last one had.
+struct Lists {
+    nodes: Vec<Node>,
+    seen: Vec<Seen>,
+    numbers: IdMap<u32>,
+    order: Vec<u32>,
+    walk: Vec<Walk>,
+}
+
+impl Lists {
+    fn new() -> Lists {
+        Lists {
+            nodes: Vec::with_capacity(FEW),
+            seen: Vec::with_capacity(FEW),
+            numbers: IdMap::with_capacity_and_hasher(FEW, Default::default()),
+            order: Vec::with_capacity(FEW),
+            walk: Vec::with_capacity(FEW),
+        }
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        if self.nodes.len() > MOST_KEPT {
+            return;
+        }
+        self.nodes.clear();
+        self.seen.clear();
+        self.numbers.clear();
+        self.order.clear();
+        let lists = Lists {
+            nodes: std::mem::take(&mut self.nodes),
+            seen: std::mem::take(&mut self.seen),
+            numbers: std::mem::take(&mut self.numbers),
+            order: std::mem::take(&mut self.order),
+            walk: std::mem::take(&mut self.walk),
+        };
+        // Where the thread is ending there is no next request.
+        let _ = SPARE.try_with(|spare| spare.set(Some(lists)));
+    }
 }
 
 /// What was seen of a node.
@@ -43,9 +96,8 @@ enum Walk {
 impl Snapshot {
     /// Looks at everything `wanted` needs: a view's base, and nothing behind a node that has its numbers.
     pub(crate) fn take(wanted: &[Node]) -> Snapshot {
-        let (mut nodes, mut seen) = (Vec::with_capacity(FEW), Vec::with_capacity(FEW));
-        let (mut order, mut stack) = (Vec::with_capacity(FEW), Vec::with_capacity(wanted.len() + FEW));
-        let mut numbers = IdMap::with_capacity_and_hasher(FEW, Default::default());
+        let spare = SPARE.try_with(Cell::take).ok().flatten();
+        let Lists { mut nodes, mut seen, mut numbers, mut order, walk: mut stack } = spare.unwrap_or_else(Lists::new);
         stack.extend(wanted.iter().rev().cloned().map(Walk::Enter));
         while let Some(walk) = stack.pop() {
             let node = match walk {
@@ -71,7 +123,7 @@ impl Snapshot {
             nodes.push(node);
             seen.push(Seen { op, has_numbers });
         }
-        Snapshot { nodes, seen, numbers, order, harvests: Mutex::default() }
+        Snapshot { nodes, seen, numbers, order, harvests: Mutex::default(), walk: stack }
     }
 
     /// Every needed node, inputs before users.

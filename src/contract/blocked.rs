@@ -72,6 +72,14 @@ impl<A> Panels<A> {
     }
 }
 
+/// Columns that are packed just before a tile wants them.
+struct Late<A> {
+    /// Where they are, and from depth to depth, if they have not been packed: the first rows then keep what they read.
+    unpacked: Option<(*const A, isize)>,
+    /// What will be packed next.
+    following: Fetch,
+}
+
 /// A block of an operand that is packed.
 struct Block {
     is_left: bool,
@@ -222,11 +230,11 @@ impl<K: Kernel> Worker<'_, K> {
         unsafe { self.pack(Block { is_left, batch, lines, depth }, to, panel) }
     }
 
-    /// Packs some of the columns, counted from the first, for a tile. Gives what will be packed next.
+    /// Packs some of the columns, counted from the first, for a tile, or leaves that to its first rows.
     ///
     /// # Safety
     /// As for [`run`]; `to` has room for whole panels, and the operand has one stride each for its columns and depths.
-    unsafe fn pack_late(&self, all: &Block, cols: Range<usize>, to: *mut K::Acc) -> Fetch {
+    unsafe fn pack_late(&self, all: &Block, cols: Range<usize>, to: *mut K::Acc) -> Late<K::Acc> {
         let Block { batch, ref lines, ref depth, .. } = *all;
         let here = lines.start + cols.start..lines.start + cols.end;
         // The columns beside these, or else the first ones again at the next depths.
@@ -234,15 +242,24 @@ impl<K: Kernel> Worker<'_, K> {
             true => (here.end, depth.clone()),
             false => (lines.start, depth.end..(depth.end + depth.len()).min(self.plan.depth.len)),
         };
-        // SAFETY: the caller's promise.
-        unsafe { self.pack_local(false, batch, here, depth.clone(), to) };
         let (operand, base, source, _) = self.operand(false);
-        if source.is_some() {
-            return Fetch::default();
+        let base = base.wrapping_offset(operand.offset + operand.batch.offset(batch));
+        let stride = |group: &Group| group.uniform(&(0..group.len())).expect("one stride");
+        let reads_on = K::KEEPS && source.is_none() && cols.len() == K::COLS && stride(&operand.lines) == 1;
+        let unpacked = reads_on.then(|| {
+            let place = operand.lines.offset(here.start) + operand.depth.offset(depth.start);
+            (base.wrapping_offset(place).cast(), stride(&operand.depth))
+        });
+        if unpacked.is_none() {
+            // SAFETY: the caller's promise.
+            unsafe { self.pack_local(false, batch, here, depth.clone(), to) };
         }
-        let at = operand.offset + operand.batch.offset(batch);
         let next = first..(first + cols.len()).min(lines.end);
-        Fetch::new(base.wrapping_offset(at), (&operand.lines, next), (&operand.depth, depths))
+        let following = match source {
+            Some(_) => Fetch::default(),
+            None => Fetch::new(base, (&operand.lines, next), (&operand.depth, depths)),
+        };
+        Late { unpacked, following }
     }
 
     /// Sums one part over all depth, and delivers it.
@@ -402,13 +419,17 @@ impl<K: Kernel> Worker<'_, K> {
                 true => b.wrapping_offset(panels as isize * right.panel),
                 false => right.after,
             };
-            let following = match right.late {
+            let late = match right.late {
                 // SAFETY: the caller's promise; the place has room for the panels of a tile.
                 true => unsafe { self.pack_late(&part.columns, col..col + width, b.cast_mut()) },
-                false => Fetch::default(),
+                false => Late { unpacked: None, following: Fetch::default() },
             };
             for (i, row) in (0..rows).step_by(K::ROWS).enumerate() {
-                following.part(i, row_panels);
+                late.following.part(i, row_panels);
+                let (b, b_depth, keep) = match late.unpacked {
+                    Some((from, depth)) if i == 0 => (from, depth, b.cast_mut()),
+                    _ => (b, b_depth, std::ptr::null_mut()),
+                };
                 let tile = Tile {
                     depth,
                     a: left.start.wrapping_offset(i as isize * left.panel),
@@ -424,6 +445,7 @@ impl<K: Kernel> Worker<'_, K> {
                         true => Next::none(),
                         false => Next::part(next, b_depth, depth, i, row_panels),
                     },
+                    keep,
                 };
                 let height = (rows - row).min(K::ROWS);
                 // SAFETY: the caller's promise. A tile that is not whole goes through one that is, unless there is room.

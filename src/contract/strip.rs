@@ -168,6 +168,7 @@ unsafe fn run<K: Kernel>(strip: &Strip, run: &StripRun) {
                         true => Next::part(next, K::COLS as isize, depth.len(), row / K::ROWS, row_panels),
                         false => Next::none(),
                     },
+                    keep: std::ptr::null_mut(),
                 };
                 // SAFETY: the caller's promise.
                 unsafe {

@@ -83,16 +83,17 @@ macro_rules! lanes {
 lanes!(f32 __m256 8 _mm256_setzero_ps _mm256_loadu_ps _mm256_broadcast_ss _mm256_fmadd_ps _mm256_add_ps _mm256_storeu_ps);
 lanes!(f64 __m256d 4 _mm256_setzero_pd _mm256_loadu_pd _mm256_broadcast_sd _mm256_fmadd_pd _mm256_add_pd _mm256_storeu_pd);
 
-/// The sums of one tile of `R` rows and `V` vectors of columns. If `PACKED`, both operands are panels as packing makes them.
+/// The sums of one tile of `R` rows and `V` vectors of columns. If `PACKED`, both operands are panels as packing makes them; if
+/// `KEEP`, columns are put where the call says as they are read.
 ///
 /// # Safety
 /// As for [`Kernel::tile`].
 #[target_feature(enable = "avx2,fma")]
-unsafe fn tile<A: Lanes, const R: usize, const V: usize, const PACKED: bool>(call: &Tile<A>) {
+unsafe fn tile<A: Lanes, const R: usize, const V: usize, const PACKED: bool, const KEEP: bool>(call: &Tile<A>) {
     let a_row = if PACKED { 1 } else { call.a_row };
     let a_depth = if PACKED { ROWS as isize } else { call.a_depth };
     let b_depth = if PACKED { 2 * A::LANES as isize } else { call.b_depth };
-    let (mut a, mut b) = (call.a, call.b);
+    let (mut a, mut b, mut keep) = (call.a, call.b, call.keep);
     // SAFETY: the caller's promise: `R` rows of `a` and `c`, `V` vectors of columns of `b` and `c`, `depth` of `a` and `b`.
     unsafe {
         for row in 0..R {
@@ -108,6 +109,12 @@ unsafe fn tile<A: Lanes, const R: usize, const V: usize, const PACKED: bool>(cal
                 let mut columns = [A::zero(); V];
                 for (v, columns) in columns.iter_mut().enumerate() {
                     *columns = A::load(b.add(v * A::LANES));
+                    if KEEP {
+                        A::store(keep.add(v * A::LANES), *columns);
+                    }
+                }
+                if KEEP {
+                    keep = keep.add(2 * A::LANES);
                 }
                 for (row, sums) in sums.iter_mut().enumerate() {
                     let x = A::splat(a.offset(row as isize * a_row));
@@ -148,16 +155,16 @@ unsafe fn tile<A: Lanes, const R: usize, const V: usize, const PACKED: bool>(cal
 /// # Safety
 /// As for [`Kernel::tile`], with `V` vectors of columns.
 #[inline(always)]
-unsafe fn tile_rows<A: Lanes, const V: usize, const PACKED: bool>(rows: usize, call: &Tile<A>) {
+unsafe fn tile_rows<A: Lanes, const V: usize, const PACKED: bool, const KEEP: bool>(rows: usize, call: &Tile<A>) {
     // SAFETY: the caller's promise.
     unsafe {
         match rows {
-            1 => tile::<A, 1, V, PACKED>(call),
-            2 => tile::<A, 2, V, PACKED>(call),
-            3 => tile::<A, 3, V, PACKED>(call),
-            4 => tile::<A, 4, V, PACKED>(call),
-            5 => tile::<A, 5, V, PACKED>(call),
-            _ => tile::<A, ROWS, V, PACKED>(call),
+            1 => tile::<A, 1, V, PACKED, KEEP>(call),
+            2 => tile::<A, 2, V, PACKED, KEEP>(call),
+            3 => tile::<A, 3, V, PACKED, KEEP>(call),
+            4 => tile::<A, 4, V, PACKED, KEEP>(call),
+            5 => tile::<A, 5, V, PACKED, KEEP>(call),
+            _ => tile::<A, ROWS, V, PACKED, KEEP>(call),
         }
     }
 }
@@ -169,11 +176,14 @@ unsafe fn float_tile<A: Lanes>(rows: usize, cols: usize, call: &Tile<A>) {
     let packed = call.a_row == 1 && call.a_depth == ROWS as isize && call.b_depth == 2 * A::LANES as isize;
     // SAFETY: the caller's promise.
     unsafe {
+        if !call.keep.is_null() {
+            return tile_rows::<A, 2, false, true>(rows, call);
+        }
         match (cols > A::LANES, packed) {
-            (true, true) => tile_rows::<A, 2, true>(rows, call),
-            (true, false) => tile_rows::<A, 2, false>(rows, call),
-            (false, true) => tile_rows::<A, 1, true>(rows, call),
-            (false, false) => tile_rows::<A, 1, false>(rows, call),
+            (true, true) => tile_rows::<A, 2, true, false>(rows, call),
+            (true, false) => tile_rows::<A, 2, false, false>(rows, call),
+            (false, true) => tile_rows::<A, 1, true, false>(rows, call),
+            (false, false) => tile_rows::<A, 1, false, false>(rows, call),
         }
     }
 }
@@ -267,13 +277,14 @@ unsafe fn along<E, const W: usize>(from: *const E, stride: isize, count: usize, 
 }
 
 macro_rules! kernels {
-    ($($elem:ident $rows:expr, $cols:expr, $tile:expr, $abreast:expr, $turn_back:expr, $pack_pieces:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
+    ($($elem:ident $keeps:literal $rows:expr, $cols:expr, $tile:expr, $abreast:expr, $turn_back:expr, $pack_pieces:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
         impl Kernel for Avx2<$elem> {
             type Elem = $elem;
             type Acc = <$elem as Element>::Acc;
             const ROWS: usize = $rows;
             const COLS: usize = $cols;
             const EXACT: bool = false;
+            const KEEPS: bool = $keeps;
 
             #[inline]
             unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>) {
@@ -361,12 +372,12 @@ macro_rules! kernels {
 }
 
 kernels! {
-    f32 ROWS, 16, float_tile, abreast, avx2_pack::turn_back_4, avx2_pieces::pack_4, avx2_vector::add_rows, add_lines, avx2_pack::turn_4, widen, narrow;
-    f64 ROWS, 8, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_8, avx2_vector::add_rows, add_lines, avx2_pack::turn_8, widen, narrow;
-    f16 ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen_f16, narrow_f16;
-    bf16 ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen, narrow;
-    u8 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_1, widen, narrow;
-    u16 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_2, widen, narrow;
-    u32 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_4, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_4, widen, narrow;
-    u64 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_8, widen, narrow;
+    f32 true ROWS, 16, float_tile, abreast, avx2_pack::turn_back_4, avx2_pieces::pack_4, avx2_vector::add_rows, add_lines, avx2_pack::turn_4, widen, narrow;
+    f64 true ROWS, 8, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_8, avx2_vector::add_rows, add_lines, avx2_pack::turn_8, widen, narrow;
+    f16 false ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen_f16, narrow_f16;
+    bf16 false ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen, narrow;
+    u8 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_1, widen, narrow;
+    u16 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_2, widen, narrow;
+    u32 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_4, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_4, widen, narrow;
+    u64 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_8, widen, narrow;
 }

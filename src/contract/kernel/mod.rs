@@ -41,6 +41,8 @@ pub(super) struct Tile<A> {
     /// Whether the sum is added to what `c` holds.
     pub(super) add: bool,
     pub(super) next: Next<A>,
+    /// Where a whole panel of columns is put as it is read, for the rows that follow; null where that is not wanted.
+    pub(super) keep: *mut A,
 }
 
 /// Columns that will be wanted soon: they are brought into the cache between products, a depth at a time. All at once would hold up
@@ -112,6 +114,8 @@ pub(super) trait Kernel: 'static {
     const PANELS: usize = 1;
     /// Whether a tile writes no more columns than it has.
     const EXACT: bool;
+    /// Whether a tile can put the columns that it reads side by side; see [`Tile::keep`]. Only where elements are summed as they are.
+    const KEEPS: bool = false;
 
     /// The sums of a tile of `rows` rows (1 to `ROWS`) and `cols` columns. All columns of a panel may be read in `b`,
     /// and are written as well if the kernel is not [`Kernel::EXACT`].

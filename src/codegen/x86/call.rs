@@ -52,8 +52,8 @@ impl<'k> Call<'k> {
     /// Runs so many rows of so many elements.
     ///
     /// # Safety
-    /// The machine has the instructions of kernels. The pointers and steps, all set since the last run (or, steps, before), are such
-    /// that every element of every row can be read, or written by nobody else.
+    /// The machine has the instructions of kernels. The pointers and steps are such that every element of every row can be read, or
+    /// written by nobody else. A run leaves steps as they were, and pointers and the position at the row after its last.
     pub(super) unsafe fn run(&mut self, rows: usize, length: usize) {
         debug_assert!(rows > 0);
         self.set(ROWS, rows as i64);

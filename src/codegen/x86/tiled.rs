@@ -2,28 +2,31 @@
 //!
 //! The output is walked in tiles of some rows and columns. Of an operand that is dense along the rows' axis, a tile is first turned into
 //! scratch that stays in a cache near by, so that every cache line is used whole while it is there; then the kernel runs over the tile's rows
-//! and finds that operand dense like the others.
+//! and finds that operand dense like the others. Tiles follow each other along what the turned operands have side by side. Where
+//! all of this comes from memory, the next tile is asked for while one is stored.
 
 use super::asm::Width;
 use super::build::{Kind, Spec};
 use super::call::Call;
 use super::elements::Step;
 use super::map::registers_for;
-use super::stream::Stores;
+use super::stream::{LARGE, Stores};
 use super::transpose::{self, Transpose};
 use super::walk::{Bases, Scratch, Walk, strided};
 use crate::codegen;
 use crate::lower::program::{LoopProgram, dense};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// The work of one part, in elements of one word.
 const PART_WORK: usize = 1 << 18;
 /// Shorter axes are not worth turning.
 const SHORTEST: usize = 8;
-/// About the bytes that the turned tiles of all operands take, and the columns of a tile. Long columns are read as long runs, which
-/// counts for more than that tiles fit into the L1 cache.
-const TILE_BYTES: usize = 1 << 16;
-const COLUMNS: usize = 64;
+/// The bytes of a tile's rows and columns where both are long: shorter pieces are slow to write to memory, and longer ones make tiles that
+/// leave the L1 cache.
+const PIECE_BYTES: usize = 256;
+/// About the bytes that are stored before more of the next tile is asked for: memory is slower to serve much of either at once.
+const AT_ONCE: usize = 512;
 
 /// Operands that are turned, by number, and how.
 type Turned = SmallVec<[(usize, Transpose); 2]>;
@@ -39,12 +42,22 @@ pub(super) struct Tiled {
     turned: Turned,
     /// The indices over all other axes.
     outside: usize,
-    /// The rows of a tile, its columns, and how many tiles, one below the other, make a part.
+    /// The rows of a tile, its columns, and how many tiles make a part.
     rows: usize,
     columns: usize,
     tiles: usize,
-    /// The order of square blocks, by row and column; empty where all parts go along the rows.
-    blocks: Vec<[usize; 2]>,
+    /// Every tile of a square is followed by its mirror image.
+    mirrored: bool,
+    /// The next tile is asked for early.
+    fetches: bool,
+}
+
+/// One tile.
+struct Tile {
+    rows: usize,
+    columns: usize,
+    /// How far the operands, the output and the position are, at its first element, from their first.
+    places: SmallVec<[i64; 8]>,
 }
 
 impl Tiled {
@@ -61,6 +74,9 @@ impl Tiled {
             return None;
         }
 
+        let widest = turned.iter().map(|&(operand, _)| program.loads[operand].dtype.size()).max().unwrap_or(1);
+        let (down, _) = walk.row_axis();
+        let (rows, columns) = tile_sizes(down, walk.inner(), PIECE_BYTES / widest);
         let mut operands = walk.reads(program)?;
         turned.iter().for_each(|&(operand, _)| operands[operand].step = Step::Dense);
         let spec = Spec {
@@ -70,15 +86,10 @@ impl Tiled {
             operands,
             output: Step::Dense,
             kind: Kind::Map { stream: false },
-            full: registers_for(full, walk.inner().min(COLUMNS)),
+            full: registers_for(full, walk.inner().min(columns)),
         };
-        let widest = turned.iter().map(|&(operand, _)| program.loads[operand].dtype.size()).max().unwrap_or(1);
-        let (columns, rows) = (COLUMNS, (TILE_BYTES / (widest * turned.len() * COLUMNS)).max(SHORTEST));
         let elements = PART_WORK / (program.words.len() + 4);
-        let tiles = (elements / (rows * columns)).max(1);
         let is_mixed = turned.len() < program.loads.len();
-        let (down, _) = walk.row_axis();
-        let blocks = if is_mixed { mirrored(down, walk.inner(), rows * tiles) } else { Vec::new() };
         Some(Tiled {
             stores: Stores::new(spec, bytes, &walk, output)?,
             bases: Bases::new(program, &strided),
@@ -87,8 +98,10 @@ impl Tiled {
             outside: walk.sizes[..walk.sizes.len() - 2].iter().product(),
             rows,
             columns,
-            tiles,
-            blocks,
+            tiles: (elements / (rows * columns)).max(1),
+            // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
+            mirrored: is_mixed && down == walk.inner() && rows == columns,
+            fetches: bytes >= LARGE,
             walk,
         })
     }
@@ -98,104 +111,163 @@ impl Tiled {
         self.stores.all()
     }
 
-    /// How many parts there are along the columns, and along the rows.
-    fn grid(&self) -> (usize, usize) {
+    /// How many tiles there are along the columns, and along the rows.
+    fn grid(&self) -> [usize; 2] {
         let (rows, _) = self.walk.row_axis();
-        (self.walk.inner().div_ceil(self.columns), rows.div_ceil(self.rows * self.tiles))
+        [self.walk.inner().div_ceil(self.columns), rows.div_ceil(self.rows)]
+    }
+
+    /// How many tiles there are.
+    fn count(&self) -> usize {
+        let [across, down] = self.grid();
+        self.outside * across * down
     }
 
     pub(super) fn parts(&self) -> usize {
-        let (across, down) = self.grid();
-        (self.outside * down * across).max(1)
+        self.count().div_ceil(self.tiles).max(1)
     }
 
-    /// Where a part is along the columns and along the rows, and its index over all other axes.
-    fn place(&self, part: usize) -> (usize, usize, usize) {
-        let (across, down) = self.grid();
-        if self.blocks.is_empty() {
-            return (part % across, part / across % down, part / across / down);
+    /// The strides of an operand along rows' axis and the columns'.
+    fn strides(&self, operand: usize) -> [i64; 2] {
+        let strides = &self.walk.strides[operand];
+        [strides[strides.len() - 2], strides[strides.len() - 1]]
+    }
+
+    fn tile(&self, number: usize) -> Tile {
+        let [across, down] = self.grid();
+        let (outside, number) = (number / (across * down), number % (across * down));
+        let [row, column] = match self.mirrored {
+            true => mirrored(number, down),
+            false => [number % down, number / down],
+        };
+        let (row, column) = (row * self.rows, column * self.columns);
+        let mut places = SmallVec::from_elem(0, self.walk.strides.len());
+        self.walk.outside(outside, &mut places);
+        for (operand, place) in places.iter_mut().enumerate() {
+            let [along_rows, along_columns] = self.strides(operand);
+            *place += row as i64 * along_rows + column as i64 * along_columns;
         }
-        let per_block = across / down;
-        let [row, column] = self.blocks[part / per_block % self.blocks.len()];
-        (column * per_block + part % per_block, row, part / per_block / self.blocks.len())
+        let (rows, _) = self.walk.row_axis();
+        Tile { rows: self.rows.min(rows - row), columns: self.columns.min(self.walk.inner() - column), places }
     }
 
     /// # Safety
     /// As for [`codegen::Compiled::run`].
     pub(super) unsafe fn run(&self, part: usize, on: &codegen::Call<'_>) {
-        let (across, down) = self.grid();
-        if self.outside * across * down == 0 {
+        let count = self.count();
+        let numbers = part * self.tiles..count.min((part + 1) * self.tiles);
+        if numbers.is_empty() {
             return;
         }
-        let (rows, row_stride) = self.walk.row_axis();
-        let (column, row, outside) = self.place(part);
-        let column = column * self.columns;
-        let columns = self.columns.min(self.walk.inner() - column);
-        let first = row * self.rows * self.tiles;
-        let end = rows.min(first + self.rows * self.tiles);
-        let (output, index) = (on.loads.len(), on.loads.len() + 1);
-        let mut places = SmallVec::<[i64; 8]>::from_elem(0, on.loads.len() + 2);
-        self.walk.outside(outside, &mut places);
-        let column_stride = |operand: usize| {
-            let strides = &self.walk.strides[operand];
-            strides[strides.len() - 1]
-        };
-        let place = |operand: usize, row: usize| {
-            places[operand] + row as i64 * row_stride(operand) + column as i64 * column_stride(operand)
-        };
-        let to = |row: usize| on.out.addr() as i64 + place(output, row) * self.stored;
-
+        let operands = on.loads.len();
         let frame_bytes = self.stores.frame_bytes().next_multiple_of(64);
-        let tile_bytes = |operand: usize| self.rows * self.columns * self.bases.size(operand) as usize;
-        let all_tiles: usize = self.turned.iter().map(|&(operand, _)| tile_bytes(operand)).sum();
+        let all_tiles: usize = self.turned.iter().map(|&(operand, _)| self.tile_bytes(operand)).sum();
         let mut scratch = Scratch::new(frame_bytes + all_tiles);
+        let mut tile = self.tile(numbers.start);
+        let to = |tile: &Tile| on.out.addr() as i64 + tile.places[operands] * self.stored;
         // SAFETY: the frame has the kernel's size and starts on a cache line, and the tiles come after it; the rows and columns told to
         // the kernel and to those that turn are of the program's index space, for which the caller vouches.
         unsafe {
-            let mut call = Call::new(self.stores.choose(to(first)), scratch.start());
+            let mut call = Call::new(self.stores.choose(to(&tile)), scratch.start());
             call.scalars(on.scalars);
-            for k in 0..output {
-                call.step(k, row_stride(k) * self.bases.size(k));
+            for k in 0..operands {
+                call.step(k, self.strides(k)[0] * self.bases.size(k));
             }
-            call.step(output, row_stride(output) * self.stored);
-            for row in (first..end).step_by(self.rows) {
-                let rows = self.rows.min(end - row);
-                for k in 0..output {
-                    call.pointer(k, self.bases.address(on, k, place(k, row)));
+            call.step(operands, self.strides(operands)[0] * self.stored);
+            for number in numbers {
+                (0..operands).for_each(|k| call.pointer(k, self.bases.address(on, k, tile.places[k])));
+                self.turn(&tile, on, &mut call, scratch.start().add(frame_bytes));
+                call.pointer(operands, to(&tile));
+                let position = self.bases.position(on, tile.places[operands + 1] as usize);
+                call.position(position, self.strides(operands + 1)[0] as usize);
+                let next = (number + 1 < count).then(|| self.tile(number + 1));
+                match &next {
+                    Some(next) if self.fetches => self.store_and_fetch(&tile, next, on, &mut call),
+                    _ => call.run(tile.rows, tile.columns),
                 }
-                let mut tile = scratch.start().add(frame_bytes);
-                for &(k, turn) in &self.turned {
-                    let size = self.bases.size(k);
-                    let from = on.loads[k].with_addr(self.bases.address(on, k, place(k, row)) as usize);
-                    let step = self.columns * size as usize;
-                    turn(from, (column_stride(k) * size) as isize, tile, step, rows, columns);
-                    call.pointer(k, tile.addr() as i64);
-                    call.step(k, step as i64);
-                    tile = tile.add(tile_bytes(k));
-                }
-                call.pointer(output, to(row));
-                let position = self.bases.position(on, place(index, row) as usize);
-                call.position(position, row_stride(index) as usize);
-                call.run(rows, columns);
+                let Some(next) = next else { break };
+                tile = next;
             }
         }
         self.stores.finish();
     }
+
+    /// The bytes of a turned tile of an operand.
+    fn tile_bytes(&self, operand: usize) -> usize {
+        self.rows * self.columns * self.bases.size(operand) as usize
+    }
+
+    /// Turns a tile into scratch, and tells the kernel that it is there.
+    ///
+    /// # Safety
+    /// As for [`Tiled::run`]; `to` has room for all turned operands.
+    unsafe fn turn(&self, tile: &Tile, on: &codegen::Call<'_>, call: &mut Call<'_>, to: *mut u8) {
+        let mut to = to;
+        for &(k, turn) in &self.turned {
+            let size = self.bases.size(k);
+            let from = on.loads[k].with_addr(self.bases.address(on, k, tile.places[k]) as usize);
+            let step = self.columns * size as usize;
+            // SAFETY: the caller's promise.
+            unsafe {
+                turn(from, (self.strides(k)[1] * size) as isize, to, step, tile.rows, tile.columns);
+                call.pointer(k, to.addr() as i64);
+                call.step(k, step as i64);
+                to = to.add(self.tile_bytes(k));
+            }
+        }
+    }
+
+    /// Runs the kernel over a tile, and asks for the next one as it goes.
+    ///
+    /// # Safety
+    /// As for [`Tiled::run`]; the kernel has been told all but the rows and columns.
+    unsafe fn store_and_fetch(&self, tile: &Tile, next: &Tile, on: &codegen::Call<'_>, call: &mut Call<'_>) {
+        let rows = (AT_ONCE / (tile.columns * self.stored as usize)).max(1);
+        let shares = tile.rows.div_ceil(rows);
+        for share in 0..shares {
+            for k in 0..on.loads.len() {
+                self.fetch(k, next, on, |pieces| pieces * share / shares..pieces * (share + 1) / shares);
+            }
+            // SAFETY: the caller's promise; a kernel leaves its pointers at the next row.
+            unsafe { call.run(rows.min(tile.rows - share * rows), tile.columns) };
+        }
+    }
+
+    /// Asks for some of the pieces that a tile of an operand has in memory.
+    fn fetch(&self, k: usize, tile: &Tile, on: &codegen::Call<'_>, some: impl Fn(usize) -> Range<usize>) {
+        let ([along_rows, along_columns], size) = (self.strides(k), self.bases.size(k));
+        let (pieces, apart, length) = if self.turned.iter().any(|&(turned, _)| turned == k) {
+            (tile.columns, along_columns, tile.rows)
+        } else if along_columns == 1 && along_rows != 0 {
+            (tile.rows, along_rows, tile.columns)
+        } else {
+            return;
+        };
+        let first = on.loads[k].with_addr(self.bases.address(on, k, tile.places[k]) as usize);
+        for piece in some(pieces) {
+            codegen::fetch(first.wrapping_offset((piece as i64 * apart * size) as isize), length * size as usize);
+        }
+    }
 }
 
-/// Every square block of a square, each followed by its mirror image: where a matrix meets its own transpose, what one of the two
-/// has read is still in a cache for the other. Empty where there are no such blocks.
-fn mirrored(rows: usize, columns: usize, side: usize) -> Vec<[usize; 2]> {
-    if rows != columns || !rows.is_multiple_of(side) || !side.is_multiple_of(COLUMNS) {
-        return Vec::new();
+/// The rows and columns of a tile: squares, or as much where one of the axes is shorter than that.
+fn tile_sizes(rows: usize, columns: usize, side: usize) -> (usize, usize) {
+    let longer = |short: usize| side * (side / short.max(1)).max(1);
+    match (rows < side, columns < side) {
+        (true, false) => (rows.max(1), longer(rows)),
+        (false, true) => (longer(columns), columns.max(1)),
+        _ => (side, side),
     }
-    let count = rows / side;
-    let upper = (0..count).flat_map(|row| (row..count).map(move |column| [row, column]));
-    let both = upper.flat_map(|[row, column]| {
-        let mirror = (row != column).then_some([column, row]);
-        std::iter::once([row, column]).chain(mirror)
-    });
-    both.collect()
+}
+
+/// The row and column of a tile in a square of so many tiles each way: every tile is followed by its mirror image.
+fn mirrored(number: usize, count: usize) -> [usize; 2] {
+    // From every tile on the diagonal on, there is a smaller square left.
+    let left = count * count - number;
+    let side = left.isqrt() + usize::from(left.isqrt().pow(2) < left);
+    let (first, after) = (count - side, side * side - left);
+    let other = first + after.div_ceil(2);
+    if after.is_multiple_of(2) { [other, first] } else { [first, other] }
 }
 
 /// The axis whose neighbours lie side by side for operands that step along the last, and those operands.
@@ -210,4 +282,27 @@ fn turned_operands(walk: &Walk, program: &LoopProgram) -> Option<(usize, Turned)
     let turned = operands.iter().enumerate().filter(|(_, strides)| steps(strides) && strides[axis] == 1);
     let how = |(operand, _): (usize, _)| (operand, transpose::of_size(program.loads[operand].dtype.size()));
     (walk.sizes[last] >= SHORTEST).then(|| (axis, turned.map(how).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tile_of_a_square_comes_once_and_its_mirror_image_next() {
+        for count in [1, 2, 3, 8] {
+            let order: Vec<_> = (0..count * count).map(|number| mirrored(number, count)).collect();
+            let mut all = order.clone();
+            all.sort_unstable();
+            assert!(all.into_iter().eq((0..count).flat_map(|row| (0..count).map(move |column| [row, column]))));
+            let mut at = 0;
+            while let Some(&[row, column]) = order.get(at) {
+                if row != column {
+                    at += 1;
+                    assert_eq!(order[at], [column, row]);
+                }
+                at += 1;
+            }
+        }
+    }
 }

@@ -64,9 +64,20 @@ fn is_tiled(program: &LoopProgram) -> bool {
 #[test]
 fn a_transposed_copy_of_every_dtype_and_size() {
     let mut random = Random::new(11);
-    for (rows, columns) in
-        [(8, 8), (9, 8), (8, 9), (63, 65), (64, 64), (65, 63), (7, 70), (70, 7), (300, 20), (20, 300)]
-    {
+    for (rows, columns) in [
+        (8, 8),
+        (9, 8),
+        (8, 9),
+        (63, 65),
+        (64, 64),
+        (65, 63),
+        (7, 70),
+        (70, 7),
+        (300, 20),
+        (20, 300),
+        (9, 1100),
+        (1100, 9),
+    ] {
         for dtype in DType::ALL {
             // The operand's own rows may lie apart, and it may begin anywhere.
             for (offset, gap) in [(0, 0), (3, 5)] {
@@ -144,9 +155,9 @@ fn every_permutation_of_three_axes() {
 }
 
 #[test]
-fn squares_are_walked_block_by_block_with_the_mirror_image_next() {
+fn squares_are_walked_tile_by_tile_with_the_mirror_image_next() {
     let mut random = Random::new(15);
-    for sizes in [vec![1024, 1024], vec![2, 512, 512], vec![1024, 512]] {
+    for sizes in [vec![1024, 1024], vec![2, 512, 512], vec![3, 130, 130], vec![1024, 512]] {
         let rank = sizes.len();
         let mut order: Vec<usize> = (0..rank).collect();
         let straight = permuted(&sizes, &order);

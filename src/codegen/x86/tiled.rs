@@ -16,7 +16,6 @@ use super::walk::{Bases, Scratch, Walk, strided};
 use crate::codegen;
 use crate::lower::program::{LoopProgram, dense};
 use smallvec::SmallVec;
-use std::ops::Range;
 
 /// The work of one part, in elements of one word.
 const PART_WORK: usize = 1 << 18;
@@ -224,29 +223,49 @@ impl Tiled {
     unsafe fn store_and_fetch(&self, tile: &Tile, next: &Tile, on: &codegen::Call<'_>, call: &mut Call<'_>) {
         let rows = (AT_ONCE / (tile.columns * self.stored as usize)).max(1);
         let shares = tile.rows.div_ceil(rows);
+        let mut operands: SmallVec<[Pieces; 4]> =
+            (0..on.loads.len()).filter_map(|k| self.pieces(k, next, on)).collect();
         for share in 0..shares {
-            for k in 0..on.loads.len() {
-                self.fetch(k, next, on, |pieces| pieces * share / shares..pieces * (share + 1) / shares);
-            }
+            operands.iter_mut().for_each(|operand| operand.fetch_share(shares));
             // SAFETY: the caller's promise; a kernel leaves its pointers at the next row.
             unsafe { call.run(rows.min(tile.rows - share * rows), tile.columns) };
         }
     }
 
-    /// Asks for some of the pieces that a tile of an operand has in memory.
-    fn fetch(&self, k: usize, tile: &Tile, on: &codegen::Call<'_>, some: impl Fn(usize) -> Range<usize>) {
+    /// What an operand has in memory of a tile, unless that is next to nothing or far apart.
+    fn pieces(&self, k: usize, tile: &Tile, on: &codegen::Call<'_>) -> Option<Pieces> {
         let ([along_rows, along_columns], size) = (self.strides(k), self.bases.size(k));
-        let (pieces, apart, length) = if self.turned.iter().any(|&(turned, _)| turned == k) {
+        let (count, apart, length) = if self.turned.iter().any(|&(turned, _)| turned == k) {
             (tile.columns, along_columns, tile.rows)
         } else if along_columns == 1 && along_rows != 0 {
             (tile.rows, along_rows, tile.columns)
         } else {
-            return;
+            return None;
         };
-        let first = on.loads[k].with_addr(self.bases.address(on, k, tile.places[k]) as usize);
-        for piece in some(pieces) {
-            codegen::fetch(first.wrapping_offset((piece as i64 * apart * size) as isize), length * size as usize);
+        let next = on.loads[k].with_addr(self.bases.address(on, k, tile.places[k]) as usize);
+        Some(Pieces { next, apart: (apart * size) as isize, bytes: length * size as usize, count, left: count })
+    }
+}
+
+/// Pieces of memory at equal distances.
+struct Pieces {
+    next: *const u8,
+    apart: isize,
+    bytes: usize,
+    count: usize,
+    /// Those that have not been asked for.
+    left: usize,
+}
+
+impl Pieces {
+    /// Asks for the next of so many shares.
+    fn fetch_share(&mut self, shares: usize) {
+        let share = self.count.div_ceil(shares).min(self.left);
+        for _ in 0..share {
+            codegen::fetch(self.next, self.bytes);
+            self.next = self.next.wrapping_offset(self.apart);
         }
+        self.left -= share;
     }
 }
 

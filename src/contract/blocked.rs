@@ -4,6 +4,7 @@ use super::axes::Group;
 use super::deliver::deliver;
 use super::fetch::Fetch;
 use super::kernel::{Kernel, Next, Tile, narrow_tile, panels_at_once, same};
+use super::late::{Columns, Late};
 use super::plan::{Pack, Path, Plan, Read, share};
 use super::room::Room;
 use super::{Operand, Operands, Product, Source, Wanted};
@@ -16,6 +17,8 @@ pub(super) struct Scratch<K> {
     right: usize,
     tile: usize,
     narrow: usize,
+    /// Where depths are, for columns that are read through windows.
+    pub(super) places: usize,
     bytes: usize,
     kernel: PhantomData<K>,
 }
@@ -27,7 +30,7 @@ impl<K: Kernel> Scratch<K> {
         let right = plan.depth.most
             * match plan.right {
                 Read::Direct => K::COLS,
-                Read::Late => K::COLS * K::PANELS,
+                Read::Late | Read::Through => K::COLS * K::PANELS,
                 Read::Local | Read::Shared => plan.most_cols,
             };
         let mut room = Room::default();
@@ -38,6 +41,7 @@ impl<K: Kernel> Scratch<K> {
             right: take(plan.right != Read::Shared, right * acc),
             tile: take(true, plan.most_rows * plan.most_cols * acc),
             narrow: take(!same::<K>(), left.max(right).max(packed) * elem),
+            places: take(plan.right == Read::Through, plan.depth.most * size_of::<isize>()),
             bytes: room.bytes,
             kernel: PhantomData,
         }
@@ -72,20 +76,12 @@ impl<A> Panels<A> {
     }
 }
 
-/// Columns that are packed just before a tile wants them.
-struct Late<A> {
-    /// Where they are, and from depth to depth, if they have not been packed: the first rows then keep what they read.
-    unpacked: Option<(*const A, isize)>,
-    /// What will be packed next.
-    following: Fetch,
-}
-
 /// A block of an operand that is packed.
-struct Block {
+pub(super) struct Block {
     is_left: bool,
-    batch: usize,
-    lines: Range<usize>,
-    depth: Range<usize>,
+    pub(super) batch: usize,
+    pub(super) lines: Range<usize>,
+    pub(super) depth: Range<usize>,
 }
 
 /// What a block of depth is added to.
@@ -129,19 +125,19 @@ pub(super) unsafe fn run<K: Kernel>(product: &Product, phase: usize, part: usize
 }
 
 /// One thread at work on one part.
-struct Worker<'a, K> {
+pub(super) struct Worker<'a, K> {
     product: &'a Product,
-    plan: &'a Plan,
+    pub(super) plan: &'a Plan,
     call: &'a Operands<'a>,
-    scratch: Scratch<K>,
+    pub(super) scratch: Scratch<K>,
 }
 
 impl<K: Kernel> Worker<'_, K> {
-    fn scratch_at<T>(&self, start: usize) -> *mut T {
+    pub(super) fn scratch_at<T>(&self, start: usize) -> *mut T {
         self.call.scratch.wrapping_add(start).cast()
     }
 
-    fn operand(&self, is_left: bool) -> (&Operand, *const K::Elem, Option<&dyn Source>, usize) {
+    pub(super) fn operand(&self, is_left: bool) -> (&Operand, *const K::Elem, Option<&dyn Source>, usize) {
         if is_left {
             (&self.product.left, self.call.left.cast(), self.call.left_source, K::ROWS)
         } else {
@@ -217,7 +213,7 @@ impl<K: Kernel> Worker<'_, K> {
     ///
     /// # Safety
     /// As for [`run`]; `to` has room for whole panels.
-    unsafe fn pack_local(
+    pub(super) unsafe fn pack_local(
         &self,
         is_left: bool,
         batch: usize,
@@ -228,38 +224,6 @@ impl<K: Kernel> Worker<'_, K> {
         let panel = depth.len() * if is_left { K::ROWS } else { K::COLS };
         // SAFETY: the caller's promise.
         unsafe { self.pack(Block { is_left, batch, lines, depth }, to, panel) }
-    }
-
-    /// Packs some of the columns, counted from the first, for a tile, or leaves that to its first rows.
-    ///
-    /// # Safety
-    /// As for [`run`]; `to` has room for whole panels, and the operand has one stride each for its columns and depths.
-    unsafe fn pack_late(&self, all: &Block, cols: Range<usize>, to: *mut K::Acc) -> Late<K::Acc> {
-        let Block { batch, ref lines, ref depth, .. } = *all;
-        let here = lines.start + cols.start..lines.start + cols.end;
-        // The columns beside these, or else the first ones again at the next depths.
-        let (first, depths) = match here.end < lines.end {
-            true => (here.end, depth.clone()),
-            false => (lines.start, depth.end..(depth.end + depth.len()).min(self.plan.depth.len)),
-        };
-        let (operand, base, source, _) = self.operand(false);
-        let base = base.wrapping_offset(operand.offset + operand.batch.offset(batch));
-        let stride = |group: &Group| group.uniform(&(0..group.len())).expect("one stride");
-        let reads_on = K::KEEPS && source.is_none() && cols.len() == K::COLS && stride(&operand.lines) == 1;
-        let unpacked = reads_on.then(|| {
-            let place = operand.lines.offset(here.start) + operand.depth.offset(depth.start);
-            (base.wrapping_offset(place).cast(), stride(&operand.depth))
-        });
-        if unpacked.is_none() {
-            // SAFETY: the caller's promise.
-            unsafe { self.pack_local(false, batch, here, depth.clone(), to) };
-        }
-        let next = first..(first + cols.len()).min(lines.end);
-        let following = match source {
-            Some(_) => Fetch::default(),
-            None => Fetch::new(base, (&operand.lines, next), (&operand.depth, depths)),
-        };
-        Late { unpacked, following }
     }
 
     /// Sums one part over all depth, and delivers it.
@@ -324,7 +288,7 @@ impl<K: Kernel> Worker<'_, K> {
                 unsafe { self.direct(true, batch, rows, &depths) }
             }
             Read::Shared => packed(self.shared(&self.plan.packs[0], batch, block, rows.start)),
-            Read::Local | Read::Late => {
+            Read::Local | Read::Late | Read::Through => {
                 let to = self.scratch_at(self.scratch.left);
                 // SAFETY: the caller's promise.
                 unsafe { self.pack_local(true, batch, rows.clone(), depths.clone(), to) };
@@ -359,6 +323,11 @@ impl<K: Kernel> Worker<'_, K> {
             }
             // All tiles read the same place, one after the other.
             Read::Late => Panels { late: true, ..packed(self.scratch_at(self.scratch.right)) },
+            Read::Through => {
+                // SAFETY: the caller's promise.
+                unsafe { self.note_places(batch, &depths) };
+                Panels { late: true, ..packed(self.scratch_at(self.scratch.right)) }
+            }
         }
     }
 
@@ -422,15 +391,11 @@ impl<K: Kernel> Worker<'_, K> {
             let late = match right.late {
                 // SAFETY: the caller's promise; the place has room for the panels of a tile.
                 true => unsafe { self.pack_late(&part.columns, col..col + width, b.cast_mut()) },
-                false => Late { unpacked: None, following: Fetch::default() },
+                false => Late { columns: Columns::Packed, following: Fetch::default() },
             };
             for (i, row) in (0..rows).step_by(K::ROWS).enumerate() {
                 late.following.part(i, row_panels);
-                let (b, b_depth, keep) = match late.unpacked {
-                    Some((from, depth)) if i == 0 => (from, depth, b.cast_mut()),
-                    _ => (b, b_depth, std::ptr::null_mut()),
-                };
-                let tile = Tile {
+                let mut tile = Tile {
                     depth,
                     a: left.start.wrapping_offset(i as isize * left.panel),
                     a_row: left.line,
@@ -445,9 +410,15 @@ impl<K: Kernel> Worker<'_, K> {
                         true => Next::none(),
                         false => Next::part(next, b_depth, depth, i, row_panels),
                     },
-                    keep,
+                    keep: std::ptr::null_mut(),
                 };
                 let height = (rows - row).min(K::ROWS);
+                if i == 0 {
+                    // SAFETY: the caller's promise; these are the first rows, and the place has room for a panel.
+                    if unsafe { self.keep(&late.columns, &part.columns, col..col + width, height, &mut tile) } {
+                        continue;
+                    }
+                }
                 // SAFETY: the caller's promise. A tile that is not whole goes through one that is, unless there is room.
                 unsafe {
                     if width.is_multiple_of(K::COLS) || part.roomy || K::EXACT {

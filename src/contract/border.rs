@@ -91,6 +91,16 @@ impl Border {
         self.bounds.iter().all(|bound| bound.batch.is_still())
     }
 
+    /// Whether it is noted which lanes have elements.
+    pub(super) fn has_table(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// The table for panels of these lines, if there is one.
+    pub(super) fn table(&self, lines: &Range<usize>, width: usize) -> Option<&Table> {
+        self.table.as_ref().filter(|table| table.width == width && lines.start.is_multiple_of(width))
+    }
+
     /// The border of one batch index, whose first element is at a place of the buffer.
     pub(super) fn seen(&self, batch: usize, at: isize) -> Seen<'_> {
         let limits = self.bounds.iter().map(|bound| {
@@ -225,9 +235,9 @@ impl Scale {
 }
 
 impl Seen<'_> {
-    /// The table for panels of these lines, if there is one.
+    /// See [`Border::table`].
     pub(super) fn table(&self, lines: &Range<usize>, width: usize) -> Option<&Table> {
-        self.border.table.as_ref().filter(|table| table.width == width && lines.start.is_multiple_of(width))
+        self.border.table(lines, width)
     }
 
     /// How many elements the buffer has.

@@ -20,6 +20,7 @@ mod border;
 mod deliver;
 mod fetch;
 mod kernel;
+mod late;
 mod pack;
 mod pack_border;
 mod place;

@@ -7,6 +7,7 @@
 use super::axes::{Group, Run};
 use super::border::Seen;
 use super::kernel::{Cut, Element, Kernel, Piece};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// The most lines a panel may have.
@@ -16,6 +17,9 @@ pub(super) const WIDEST: usize = 16;
 pub(super) const DEEPEST: usize = 256;
 const MOST_PIECES: usize = 4;
 
+/// The pieces of a panel.
+pub(super) type Pieces<E> = SmallVec<[Piece<E>; MOST_PIECES]>;
+
 /// One batch index of an operand.
 pub(super) struct View<'a, E> {
     pub(super) base: *const E,
@@ -23,6 +27,35 @@ pub(super) struct View<'a, E> {
     pub(super) depth: &'a Group,
     /// Where there are elements, if not everywhere.
     pub(super) border: Option<Seen<'a>>,
+}
+
+impl<E> View<'_, E> {
+    /// Where depths are, from the element at depth 0.
+    pub(super) fn places<'a>(&self, depth: Range<usize>, to: &'a mut [isize]) -> &'a [isize] {
+        let mut done = 0;
+        for run in self.depth.runs(depth) {
+            for k in 0..run.len {
+                to[done] = run.offset + k as isize * run.stride;
+                done += 1;
+            }
+        }
+        &to[..done]
+    }
+
+    /// The pieces of a panel of lines that lie side by side with breaks, unless there are too many.
+    #[inline]
+    pub(super) fn pieces(&self, lines: Range<usize>) -> Option<Pieces<E>> {
+        let (mut pieces, mut lane) = (Pieces::new(), 0);
+        for run in self.lines.runs(lines) {
+            if pieces.len() == MOST_PIECES {
+                return None;
+            }
+            let start = self.base.wrapping_offset(run.offset - lane as isize);
+            pieces.push(Piece { start, lanes: (((1u32 << run.len) - 1) << lane) as u16 });
+            lane += run.len;
+        }
+        Some(pieces)
+    }
 }
 
 impl<E: Element> View<'_, E> {
@@ -154,18 +187,6 @@ impl<E: Element> View<'_, E> {
         }
     }
 
-    /// Where depths are, from the element at depth 0.
-    pub(super) fn places<'a>(&self, depth: Range<usize>, to: &'a mut [isize; DEEPEST]) -> &'a [isize] {
-        let mut done = 0;
-        for run in self.depth.runs(depth) {
-            for k in 0..run.len {
-                to[done] = run.offset + k as isize * run.stride;
-                done += 1;
-            }
-        }
-        &to[..done]
-    }
-
     /// One panel of lines that lie side by side with breaks. False if there is no quick way; nothing has been done then.
     ///
     /// # Safety
@@ -178,19 +199,9 @@ impl<E: Element> View<'_, E> {
         cut: Option<&Cut<'_>>,
         to: *mut E,
     ) -> bool {
-        let mut pieces = [Piece { start: self.base, lanes: 0 }; MOST_PIECES];
-        let (mut count, mut lane) = (0, 0);
-        for run in self.lines.runs(lines) {
-            if count == MOST_PIECES {
-                return false;
-            }
-            let start = self.base.wrapping_offset(run.offset - lane as isize);
-            pieces[count] = Piece { start, lanes: (((1u32 << run.len) - 1) << lane) as u16 };
-            count += 1;
-            lane += run.len;
-        }
+        let Some(pieces) = self.pieces(lines) else { return false };
         // SAFETY: the caller's promise.
-        unsafe { K::pack_pieces(&pieces[..count], places, cut, to) }
+        unsafe { K::pack_pieces(&pieces, places, cut, to) }
     }
 
     /// Any lines: one panel. The next one is `ahead` of it.

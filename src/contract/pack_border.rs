@@ -220,11 +220,20 @@ impl<E: Element> View<'_, E> {
 }
 
 impl Table {
+    /// As [`Table::cut`], from a depth on, if the masks of all depths come in turn or there is nothing to cut.
+    pub(super) fn cut_in_turn(&self, lines: &Range<usize>, depth: usize) -> Option<Option<Cut<'_>>> {
+        let masks = self.masks(lines.start);
+        match self.in_turn(depth) {
+            _ if is_whole(&masks, lines) => Some(None),
+            Some(first) => Some(Some(Cut { masks: masks[0], first })),
+            None => None,
+        }
+    }
+
     /// The lanes that have elements in a panel of lines, at some depths; `None` if all have. There is room for the masks in `open`.
     fn cut<'a>(&'a self, lines: &Range<usize>, depth: &Range<usize>, open: &'a mut [u16; DEEPEST]) -> Option<Cut<'a>> {
         let masks = self.masks(lines.start);
-        let all = u16::MAX >> (16 - lines.len());
-        if masks.iter().all(|masks| masks.iter().all(|&mask| mask == all)) {
+        if is_whole(&masks, lines) {
             return None;
         }
         Some(match self.in_turn(depth.start) {
@@ -236,6 +245,12 @@ impl Table {
             }
         })
     }
+}
+
+/// Whether masks leave all lanes of a panel of lines.
+fn is_whole(masks: &[&[u16]], lines: &Range<usize>) -> bool {
+    let all = u16::MAX >> (16 - lines.len());
+    masks.iter().all(|masks| masks.iter().all(|&mask| mask == all))
 }
 
 /// Sets the lanes of a panel that a cut does not leave to zero.

@@ -21,6 +21,8 @@ pub(super) enum Read {
     Local,
     /// In panels that the part packs for itself just before a tile wants them, while those of the next tile are fetched.
     Late,
+    /// The same through windows: the first rows of a tile pack what they read.
+    Through,
     /// In panels that all parts share, packed in a phase before.
     Shared,
 }
@@ -331,6 +333,11 @@ fn has_one_stride(operand: &Operand) -> bool {
     operand.is_plain() && one_stride(&operand.lines) && one_stride(&operand.depth)
 }
 
+/// Whether lines lie side by side with breaks, as windows over the rows of an image do.
+fn has_windows(operand: &Operand) -> bool {
+    !operand.computed && operand.lines.inner() == 1 && operand.border.as_ref().is_none_or(Border::has_table)
+}
+
 /// What is known of an operand that meets so many lines of the other.
 fn meeting<K: Kernel>(operand: &Operand, others: usize) -> Meeting {
     Meeting {
@@ -375,6 +382,7 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
         (false, false) if has_one_stride(right) => Read::Late,
+        (false, false) if K::KEEPS && has_windows(right) && rows >= K::ROWS => Read::Through,
         (false, false) => Read::Local,
     };
     let mut shared_bytes = 0;

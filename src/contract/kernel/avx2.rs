@@ -2,7 +2,7 @@
 //! registers, and every product is one fused multiply-add.
 
 use super::element::{Element, Number};
-use super::{Cut, Kernel, Piece, Tile, avx2_pack, avx2_pieces, avx2_vector, plain};
+use super::{Cut, Kernel, Piece, Tile, avx2_pack, avx2_pieces, avx2_through, avx2_vector, plain};
 use crate::dtype::{bf16, f16};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 /// Elements of type `E` on a machine with AVX2, FMA and F16C.
 pub(in crate::contract) struct Avx2<E>(PhantomData<E>);
 
-const ROWS: usize = 6;
+pub(super) const ROWS: usize = 6;
 
 /// One register of numbers, and what is done with it.
 ///
@@ -28,10 +28,32 @@ pub(super) trait Lanes: Number {
     unsafe fn fused_one(a: Self, b: Self, c: Self) -> Self;
     unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn store(to: *mut Self, value: Self::Vector);
+    /// The masks of two registers for lanes that are set; what is not set is not loaded, and is zero.
+    unsafe fn masks(lanes: u16) -> [__m256i; 2];
+    unsafe fn load_some(from: *const Self, mask: __m256i) -> Self::Vector;
+    /// Both, of which one is zero in every lane.
+    unsafe fn either(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+
+    /// Stores the sums of a tile, or adds them to what is there.
+    ///
+    /// # Safety
+    /// As for [`Kernel::tile`].
+    #[inline(always)]
+    unsafe fn put<const R: usize, const V: usize>(sums: &[[Self::Vector; V]; R], call: &Tile<Self>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for (row, sums) in sums.iter().enumerate() {
+                for (v, &sum) in sums.iter().enumerate() {
+                    let c = call.c.offset(row as isize * call.c_row).add(v * Self::LANES);
+                    Self::store(c, if call.add { Self::add(Self::load(c), sum) } else { sum });
+                }
+            }
+        }
+    }
 }
 
 macro_rules! lanes {
-    ($float:ident $vector:ident $lanes:literal $zero:ident $load:ident $splat:ident $fused:ident $add:ident $store:ident) => {
+    ($float:ident $vector:ident $lanes:literal $zero:ident $load:ident $splat:ident $fused:ident $add:ident $store:ident $some:ident $or:ident $mask:expr) => {
         impl Lanes for $float {
             type Vector = $vector;
             const LANES: usize = $lanes;
@@ -76,12 +98,30 @@ macro_rules! lanes {
                 // SAFETY: the caller's promise.
                 unsafe { $store(to, value) }
             }
+
+            #[inline(always)]
+            unsafe fn masks(lanes: u16) -> [__m256i; 2] {
+                // SAFETY: the machine has AVX2.
+                unsafe { [$mask(lanes), $mask(lanes >> $lanes)] }
+            }
+
+            #[inline(always)]
+            unsafe fn load_some(from: *const $float, mask: __m256i) -> $vector {
+                // SAFETY: the caller's promise.
+                unsafe { $some(from, mask) }
+            }
+
+            #[inline(always)]
+            unsafe fn either(a: $vector, b: $vector) -> $vector {
+                // SAFETY: the machine has AVX2.
+                unsafe { $or(a, b) }
+            }
         }
     };
 }
 
-lanes!(f32 __m256 8 _mm256_setzero_ps _mm256_loadu_ps _mm256_broadcast_ss _mm256_fmadd_ps _mm256_add_ps _mm256_storeu_ps);
-lanes!(f64 __m256d 4 _mm256_setzero_pd _mm256_loadu_pd _mm256_broadcast_sd _mm256_fmadd_pd _mm256_add_pd _mm256_storeu_pd);
+lanes!(f32 __m256 8 _mm256_setzero_ps _mm256_loadu_ps _mm256_broadcast_ss _mm256_fmadd_ps _mm256_add_ps _mm256_storeu_ps _mm256_maskload_ps _mm256_or_ps avx2_pieces::mask_4);
+lanes!(f64 __m256d 4 _mm256_setzero_pd _mm256_loadu_pd _mm256_broadcast_sd _mm256_fmadd_pd _mm256_add_pd _mm256_storeu_pd _mm256_maskload_pd _mm256_or_pd avx2_pieces::mask_8);
 
 /// The sums of one tile of `R` rows and `V` vectors of columns. If `PACKED`, both operands are panels as packing makes them; if
 /// `KEEP`, columns are put where the call says as they are read.
@@ -143,12 +183,7 @@ unsafe fn tile<A: Lanes, const R: usize, const V: usize, const PACKED: bool, con
         for _ in 0..call.depth % 4 {
             step!();
         }
-        for (row, sums) in sums.iter().enumerate() {
-            for (v, &sum) in sums.iter().enumerate() {
-                let c = call.c.offset(row as isize * call.c_row).add(v * A::LANES);
-                A::store(c, if call.add { A::add(A::load(c), sum) } else { sum });
-            }
-        }
+        A::put(&sums, call);
     }
 }
 
@@ -277,7 +312,7 @@ unsafe fn along<E, const W: usize>(from: *const E, stride: isize, count: usize, 
 }
 
 macro_rules! kernels {
-    ($($elem:ident $keeps:literal $rows:expr, $cols:expr, $tile:expr, $abreast:expr, $turn_back:expr, $pack_pieces:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
+    ($($elem:ident $keeps:literal $rows:expr, $cols:expr, $tile:expr, $abreast:expr, $turn_back:expr, $pack_pieces:expr, $through:expr, $add_rows:expr, $add_lines:ident, $turn:expr, $widen:ident, $narrow:ident;)*) => {$(
         impl Kernel for Avx2<$elem> {
             type Elem = $elem;
             type Acc = <$elem as Element>::Acc;
@@ -313,6 +348,18 @@ macro_rules! kernels {
             ) -> bool {
                 // SAFETY: the caller's promise.
                 unsafe { $pack_pieces(pieces, depths, cut, to) }
+            }
+
+            #[inline]
+            unsafe fn tile_through(
+                rows: usize,
+                call: &Tile<Self::Acc>,
+                pieces: &[Piece<Self::Acc>],
+                depths: &[isize],
+                cut: Option<&Cut<'_>>,
+            ) -> bool {
+                // SAFETY: the caller's promise.
+                unsafe { $through(rows, call, pieces, depths, cut) }
             }
 
             #[inline]
@@ -372,12 +419,12 @@ macro_rules! kernels {
 }
 
 kernels! {
-    f32 true ROWS, 16, float_tile, abreast, avx2_pack::turn_back_4, avx2_pieces::pack_4, avx2_vector::add_rows, add_lines, avx2_pack::turn_4, widen, narrow;
-    f64 true ROWS, 8, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_8, avx2_vector::add_rows, add_lines, avx2_pack::turn_8, widen, narrow;
-    f16 false ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen_f16, narrow_f16;
-    bf16 false ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen, narrow;
-    u8 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_1, widen, narrow;
-    u16 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_2, widen, narrow;
-    u32 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_4, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_4, widen, narrow;
-    u64 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_8, widen, narrow;
+    f32 true ROWS, 16, float_tile, abreast, avx2_pack::turn_back_4, avx2_pieces::pack_4, avx2_through::tile_through, avx2_vector::add_rows, add_lines, avx2_pack::turn_4, widen, narrow;
+    f64 true ROWS, 8, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_8, avx2_through::tile_through, avx2_vector::add_rows, add_lines, avx2_pack::turn_8, widen, narrow;
+    f16 false ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_through::never, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen_f16, narrow_f16;
+    bf16 false ROWS, 16, float_tile, abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_through::never, avx2_vector::add_rows, add_lines, avx2_pack::turn_2, widen, narrow;
+    u8 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_through::never, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_1, widen, narrow;
+    u16 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_through::never, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_2, widen, narrow;
+    u32 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_4, avx2_through::never, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_4, widen, narrow;
+    u64 false 4, 16, integer_tile, integer_abreast, avx2_pack::turn_back, avx2_pieces::pack_none, avx2_through::never, avx2_vector::add_integer_rows, add_integer_lines, avx2_pack::turn_8, widen, narrow;
 }

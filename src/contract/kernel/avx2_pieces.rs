@@ -69,6 +69,28 @@ unsafe fn pack_whole<E>(piece: &Piece<E>, depths: &[isize], to: *mut E) {
     }
 }
 
+/// The lanes of a register that are set, for elements of 4 bytes.
+///
+/// # Safety
+/// The machine has AVX2.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn mask_4(lanes: u16) -> __m256i {
+    let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(i32::from(lanes)), bits), bits)
+}
+
+/// The same for elements of 8 bytes.
+///
+/// # Safety
+/// As for [`mask_4`].
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn mask_8(lanes: u16) -> __m256i {
+    let bits = _mm256_setr_epi64x(1, 2, 4, 8);
+    _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(i64::from(lanes)), bits), bits)
+}
+
 /// Puts the lanes that masks leave of all pieces at one depth side by side.
 macro_rules! pack_pieces_at {
     ($pieces:expr, $count:expr, $masks:expr, $depth:expr, $to:expr, $lane:ty, $half:expr, $load:ident) => {{
@@ -85,19 +107,15 @@ macro_rules! pack_pieces_at {
 
 /// Pieces of lanes of one width: a half of a panel fills a register.
 macro_rules! pack_some {
-    ($name:ident $lane:ty, $bits:expr, $splat:ident $equal:ident $load:ident) => {
+    ($name:ident $lane:ty, $mask:ident $load:ident) => {
         /// # Safety
         /// As for [`super::Kernel::pack_pieces`], with `P` pieces.
         #[target_feature(enable = "avx2")]
         unsafe fn $name<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], cut: Option<&Cut<'_>>, to: *mut E) {
             const HALF: usize = 32 / size_of::<$lane>();
-            const LOW: u16 = (1 << HALF) - 1;
-            let bits = $bits;
-            let mask = |lanes: u16| $equal(_mm256_and_si256($splat(<$lane>::from(lanes)), bits), bits);
-            let mut masks = [(bits, bits); P];
-            for (masks, piece) in masks.iter_mut().zip(pieces) {
-                *masks = (mask(piece.lanes & LOW), mask(piece.lanes >> HALF));
-            }
+            // SAFETY: the machine has AVX2.
+            let both = |lanes: u16| unsafe { ($mask(lanes), $mask(lanes >> HALF)) };
+            let masks: [(__m256i, __m256i); P] = std::array::from_fn(|p| both(pieces[p].lanes));
             let mut to = to.cast::<__m256i>();
             // SAFETY: the caller's promise; masked loads read the lanes of the piece alone.
             unsafe {
@@ -109,7 +127,7 @@ macro_rules! pack_some {
                     return;
                 };
                 let cut_by = |open: u16| {
-                    let (first, second) = (mask(open & LOW), mask(open >> HALF));
+                    let (first, second) = both(open);
                     masks.map(|(low, high)| (_mm256_and_si256(low, first), _mm256_and_si256(high, second)))
                 };
                 if let Some(open) = cut.once(depths.len()) {
@@ -140,5 +158,5 @@ macro_rules! pack_some {
     };
 }
 
-pack_some!(pack_some_4 i32, _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128), _mm256_set1_epi32 _mm256_cmpeq_epi32 _mm256_maskload_epi32);
-pack_some!(pack_some_8 i64, _mm256_setr_epi64x(1, 2, 4, 8), _mm256_set1_epi64x _mm256_cmpeq_epi64 _mm256_maskload_epi64);
+pack_some!(pack_some_4 i32, mask_4 _mm256_maskload_epi32);
+pack_some!(pack_some_8 i64, mask_8 _mm256_maskload_epi64);

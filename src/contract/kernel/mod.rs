@@ -10,6 +10,8 @@ mod avx2_pack;
 #[cfg(target_arch = "x86_64")]
 mod avx2_pieces;
 #[cfg(target_arch = "x86_64")]
+mod avx2_through;
+#[cfg(target_arch = "x86_64")]
 mod avx2_vector;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -172,6 +174,21 @@ pub(super) trait Kernel: 'static {
         cut: Option<&Cut<'_>>,
         to: *mut Self::Elem,
     ) -> bool;
+
+    /// The sums of a tile of `rows` rows and one panel of columns that have not been packed: they are read as
+    /// [`Kernel::pack_pieces`] would, and put where [`Tile::keep`] says. False if there is no quick way; nothing has been done then.
+    ///
+    /// # Safety
+    /// As for [`Kernel::tile`] and [`Kernel::pack_pieces`].
+    unsafe fn tile_through(
+        _rows: usize,
+        _call: &Tile<Self::Acc>,
+        _pieces: &[Piece<Self::Acc>],
+        _depths: &[isize],
+        _cut: Option<&Cut<'_>>,
+    ) -> bool {
+        false
+    }
 
     /// Copies `len` elements of each of 16 lanes from `from[e * 16 + lane]` to `lanes[lane][e]`, for the lanes there are.
     ///

@@ -25,7 +25,7 @@ const SHORTEST: usize = 8;
 /// leave the L1 cache.
 const PIECE_BYTES: usize = 256;
 /// About the bytes that are stored before more of the next tile is asked for: memory is slower to serve much of either at once.
-const AT_ONCE: usize = 512;
+const AT_ONCE: usize = 256;
 
 /// Operands that are turned, by number, and how.
 type Turned = SmallVec<[(usize, Transpose); 2]>;

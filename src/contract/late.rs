@@ -9,19 +9,19 @@ use super::plan::Read;
 use std::ops::Range;
 
 /// The columns of a tile.
-pub(super) struct Late<'w, A> {
-    pub(super) columns: Columns<'w, A>,
+pub(super) struct Late<'w, K: Kernel> {
+    pub(super) columns: Columns<'w, K>,
     /// What will be packed next.
     pub(super) following: Fetch,
 }
 
 /// Where the columns of a tile are.
-pub(super) enum Columns<'w, A> {
+pub(super) enum Columns<'w, K: Kernel> {
     Packed,
     /// Side by side, at so many elements from depth to depth: the first rows keep what they read.
-    Along(*const A, isize),
+    Along(*const K::Acc, isize),
     /// In pieces, of which there is what a cut leaves: the first rows keep what they read.
-    Pieces(Pieces<A>, Option<Cut<'w>>),
+    Pieces(Pieces<K::Elem>, Option<Cut<'w>>),
 }
 
 impl<K: Kernel> Worker<'_, K> {
@@ -44,7 +44,7 @@ impl<K: Kernel> Worker<'_, K> {
     ///
     /// # Safety
     /// As for [`super::blocked::run`]; `to` has room for whole panels.
-    pub(super) unsafe fn pack_late(&self, all: &Block, cols: Range<usize>, to: *mut K::Acc) -> Late<'_, K::Acc> {
+    pub(super) unsafe fn pack_late(&self, all: &Block, cols: Range<usize>, to: *mut K::Acc) -> Late<'_, K> {
         let Block { batch, ref lines, ref depth, .. } = *all;
         let here = lines.start + cols.start..lines.start + cols.end;
         let late = match self.plan.right {
@@ -59,7 +59,7 @@ impl<K: Kernel> Worker<'_, K> {
     }
 
     /// The columns of an operand that has one stride each for its columns and depths.
-    fn strided(&self, all: &Block, here: &Range<usize>) -> Late<'_, K::Acc> {
+    fn strided(&self, all: &Block, here: &Range<usize>) -> Late<'_, K> {
         let Block { batch, ref lines, ref depth, .. } = *all;
         // The columns beside these, or else the first ones again at the next depths.
         let (first, depths) = match here.end < lines.end {
@@ -86,9 +86,9 @@ impl<K: Kernel> Worker<'_, K> {
     }
 
     /// The columns of an operand with windows.
-    fn windows(&self, batch: usize, here: &Range<usize>, depth: &Range<usize>) -> Late<'_, K::Acc> {
+    fn windows(&self, batch: usize, here: &Range<usize>, depth: &Range<usize>) -> Late<'_, K> {
         let (operand, base, source, _) = self.operand(false);
-        let view = operand.at(batch, base.cast::<K::Acc>());
+        let view = operand.at(batch, base);
         let cut = match &operand.border {
             Some(border) => border.table(here, K::COLS).and_then(|table| table.cut_in_turn(here, depth.start)),
             None => Some(None),
@@ -113,7 +113,7 @@ impl<K: Kernel> Worker<'_, K> {
     /// As for [`super::blocked::run`]; the tile reads packed columns, which are to be written there first.
     pub(super) unsafe fn keep(
         &self,
-        columns: &Columns<'_, K::Acc>,
+        columns: &Columns<'_, K>,
         all: &Block,
         cols: Range<usize>,
         rows: usize,
@@ -127,15 +127,20 @@ impl<K: Kernel> Worker<'_, K> {
                 false
             }
             Columns::Pieces(pieces, cut) => {
+                let (places, cut) = (self.places(all.depth.len()), cut.as_ref());
                 tile.keep = to;
-                // SAFETY: the caller's promise; the places of this block of depth have been noted.
+                // SAFETY: the caller's promise; the places of this block of depth have been noted, and elements are summed as they are.
                 unsafe {
-                    if K::tile_through(rows, tile, pieces, self.places(all.depth.len()), cut.as_ref()) {
+                    if let [piece] = &pieces[..]
+                        && K::tile_through(rows, tile, piece, places, cut)
+                    {
                         return true;
                     }
                     tile.keep = std::ptr::null_mut();
-                    let here = all.lines.start + cols.start..all.lines.start + cols.end;
-                    self.pack_local(false, all.batch, here, all.depth.clone(), to);
+                    if !K::pack_pieces(pieces, places, cut, to.cast()) {
+                        let here = all.lines.start + cols.start..all.lines.start + cols.end;
+                        self.pack_local(false, all.batch, here, all.depth.clone(), to);
+                    }
                 }
                 false
             }

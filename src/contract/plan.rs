@@ -129,6 +129,8 @@ const MANY_PANELS: usize = 8;
 /// while a panel of columns need not stay in the first cache: the second is quick enough for the kernels.
 const DEPTH_BLOCK: usize = 512;
 const ONLY_BLOCK: usize = 768;
+/// Depths of windows that are many: making a tile ready to read through them takes its time.
+const DEEP_WINDOWS: usize = 64;
 
 impl Pack {
     pub(super) fn parts(&self, depth: &Depth) -> usize {
@@ -333,9 +335,12 @@ fn has_one_stride(operand: &Operand) -> bool {
     operand.is_plain() && one_stride(&operand.lines) && one_stride(&operand.depth)
 }
 
-/// Whether lines lie side by side with breaks, as windows over the rows of an image do.
-fn has_windows(operand: &Operand) -> bool {
-    !operand.computed && operand.lines.inner() == 1 && operand.border.as_ref().is_none_or(Border::has_table)
+/// Whether columns are windows over the rows of an image, such that the first rows of a tile are worth packing them: deep ones, most panels
+/// of which have no break.
+fn has_windows<K: Kernel>(operand: &Operand) -> bool {
+    let is_long = operand.lines.inner() == 1 && operand.lines.even(0) >= K::COLS + K::COLS / 2;
+    let is_known = !operand.computed && operand.border.as_ref().is_none_or(Border::has_table);
+    is_long && is_known && operand.depth.len() >= DEEP_WINDOWS
 }
 
 /// What is known of an operand that meets so many lines of the other.
@@ -382,7 +387,7 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
         (false, false) if has_one_stride(right) => Read::Late,
-        (false, false) if K::KEEPS && has_windows(right) && rows >= K::ROWS => Read::Through,
+        (false, false) if K::KEEPS && has_windows::<K>(right) && rows >= K::ROWS => Read::Through,
         (false, false) => Read::Local,
     };
     let mut shared_bytes = 0;

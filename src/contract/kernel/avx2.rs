@@ -31,8 +31,6 @@ pub(super) trait Lanes: Number {
     /// The masks of two registers for lanes that are set; what is not set is not loaded, and is zero.
     unsafe fn masks(lanes: u16) -> [__m256i; 2];
     unsafe fn load_some(from: *const Self, mask: __m256i) -> Self::Vector;
-    /// Both, of which one is zero in every lane.
-    unsafe fn either(a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
     /// Stores the sums of a tile, or adds them to what is there.
     ///
@@ -53,7 +51,7 @@ pub(super) trait Lanes: Number {
 }
 
 macro_rules! lanes {
-    ($float:ident $vector:ident $lanes:literal $zero:ident $load:ident $splat:ident $fused:ident $add:ident $store:ident $some:ident $or:ident $mask:expr) => {
+    ($float:ident $vector:ident $lanes:literal $zero:ident $load:ident $splat:ident $fused:ident $add:ident $store:ident $some:ident $mask:expr) => {
         impl Lanes for $float {
             type Vector = $vector;
             const LANES: usize = $lanes;
@@ -110,18 +108,12 @@ macro_rules! lanes {
                 // SAFETY: the caller's promise.
                 unsafe { $some(from, mask) }
             }
-
-            #[inline(always)]
-            unsafe fn either(a: $vector, b: $vector) -> $vector {
-                // SAFETY: the machine has AVX2.
-                unsafe { $or(a, b) }
-            }
         }
     };
 }
 
-lanes!(f32 __m256 8 _mm256_setzero_ps _mm256_loadu_ps _mm256_broadcast_ss _mm256_fmadd_ps _mm256_add_ps _mm256_storeu_ps _mm256_maskload_ps _mm256_or_ps avx2_pieces::mask_4);
-lanes!(f64 __m256d 4 _mm256_setzero_pd _mm256_loadu_pd _mm256_broadcast_sd _mm256_fmadd_pd _mm256_add_pd _mm256_storeu_pd _mm256_maskload_pd _mm256_or_pd avx2_pieces::mask_8);
+lanes!(f32 __m256 8 _mm256_setzero_ps _mm256_loadu_ps _mm256_broadcast_ss _mm256_fmadd_ps _mm256_add_ps _mm256_storeu_ps _mm256_maskload_ps avx2_pieces::mask_4);
+lanes!(f64 __m256d 4 _mm256_setzero_pd _mm256_loadu_pd _mm256_broadcast_sd _mm256_fmadd_pd _mm256_add_pd _mm256_storeu_pd _mm256_maskload_pd avx2_pieces::mask_8);
 
 /// The sums of one tile of `R` rows and `V` vectors of columns. If `PACKED`, both operands are panels as packing makes them; if
 /// `KEEP`, columns are put where the call says as they are read.
@@ -354,12 +346,12 @@ macro_rules! kernels {
             unsafe fn tile_through(
                 rows: usize,
                 call: &Tile<Self::Acc>,
-                pieces: &[Piece<Self::Acc>],
+                piece: &Piece<$elem>,
                 depths: &[isize],
                 cut: Option<&Cut<'_>>,
             ) -> bool {
                 // SAFETY: the caller's promise.
-                unsafe { $through(rows, call, pieces, depths, cut) }
+                unsafe { $through(rows, call, piece, depths, cut) }
             }
 
             #[inline]

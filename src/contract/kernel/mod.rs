@@ -175,7 +175,7 @@ pub(super) trait Kernel: 'static {
         to: *mut Self::Elem,
     ) -> bool;
 
-    /// The sums of a tile of `rows` rows and one panel of columns that have not been packed: they are read as
+    /// The sums of a tile of `rows` rows and one panel of columns that have not been packed and are one piece: they are read as
     /// [`Kernel::pack_pieces`] would, and put where [`Tile::keep`] says. False if there is no quick way; nothing has been done then.
     ///
     /// # Safety
@@ -183,7 +183,7 @@ pub(super) trait Kernel: 'static {
     unsafe fn tile_through(
         _rows: usize,
         _call: &Tile<Self::Acc>,
-        _pieces: &[Piece<Self::Acc>],
+        _piece: &Piece<Self::Elem>,
         _depths: &[isize],
         _cut: Option<&Cut<'_>>,
     ) -> bool {

@@ -1,6 +1,7 @@
 //! Operands with borders: windows that reach beyond an image, and any other guards.
 
 use super::naive::{Case, Dice, Extras, Layout, check, naive, numbers, run};
+use crate::contract::plan::{self, Machine, Path, Read};
 use crate::contract::{Guard, Side};
 use crate::dtype::DType;
 
@@ -149,6 +150,26 @@ fn windows_so_deep_that_there_are_several_blocks() {
             for older in 0..3 {
                 let case = windows(kind, DType::F32, sizes, &[along, along], is_left);
                 check(&case, Extras { older, ..Extras::default() });
+            }
+        }
+    }
+}
+
+#[test]
+fn first_rows_pack_the_windows_they_read() {
+    let machines = Machine::all();
+    // Of one piece and of several, with and without a border; with few kinds of depth, many, and as many as there are depths.
+    for (size, taps, padding, channels) in [(30, 3, 1, 8), (30, 3, 0, 8), (26, 3, 2, 90), (33, 9, 4, 3), (27, 8, 4, 1)]
+    {
+        let along = Along { size, taps, padding, stride: 1, dilation: 1 };
+        for dtype in [DType::F32, DType::F64] {
+            for (others, older) in [(6, 0), (7, 0), (13, 1), (12, 2)] {
+                let short = Along { size: 11, ..along };
+                let case = windows(Kind::Forward, dtype, [2, 1, channels, others], &[short, along], false);
+                let machine = machines[machines.len().saturating_sub(1 + older)];
+                let Path::Blocked(plan) = plan::product_on(machine, &case.c).path else { panic!("there are blocks") };
+                assert_eq!(plan.right == Read::Through, format!("{machine:?}") == "Avx2", "{machine:?}, {case:?}");
+                check(&case, Extras { finish: others == 7, older, ..Extras::default() });
             }
         }
     }

@@ -126,7 +126,7 @@ impl Tiled {
         self.count().div_ceil(self.tiles).max(1)
     }
 
-    /// The strides of an operand along rows' axis and the columns'.
+    /// The strides of an operand along the rows' axis and the columns'.
     fn strides(&self, operand: usize) -> [i64; 2] {
         let strides = &self.walk.strides[operand];
         [strides[strides.len() - 2], strides[strides.len() - 1]]
@@ -223,8 +223,7 @@ impl Tiled {
     unsafe fn store_and_fetch(&self, tile: &Tile, next: &Tile, on: &codegen::Call<'_>, call: &mut Call<'_>) {
         let rows = (AT_ONCE / (tile.columns * self.stored as usize)).max(1);
         let shares = tile.rows.div_ceil(rows);
-        let mut operands: SmallVec<[Pieces; 4]> =
-            (0..on.loads.len()).filter_map(|k| self.pieces(k, next, on)).collect();
+        let mut operands: SmallVec<[Ahead; 4]> = (0..on.loads.len()).filter_map(|k| self.ahead(k, next, on)).collect();
         for share in 0..shares {
             operands.iter_mut().for_each(|operand| operand.fetch_share(shares));
             // SAFETY: the caller's promise; a kernel leaves its pointers at the next row.
@@ -233,7 +232,7 @@ impl Tiled {
     }
 
     /// What an operand has in memory of a tile, unless that is next to nothing or far apart.
-    fn pieces(&self, k: usize, tile: &Tile, on: &codegen::Call<'_>) -> Option<Pieces> {
+    fn ahead(&self, k: usize, tile: &Tile, on: &codegen::Call<'_>) -> Option<Ahead> {
         let ([along_rows, along_columns], size) = (self.strides(k), self.bases.size(k));
         let (count, apart, length) = if self.turned.iter().any(|&(turned, _)| turned == k) {
             (tile.columns, along_columns, tile.rows)
@@ -243,12 +242,12 @@ impl Tiled {
             return None;
         };
         let next = on.loads[k].with_addr(self.bases.address(on, k, tile.places[k]) as usize);
-        Some(Pieces { next, apart: (apart * size) as isize, bytes: length * size as usize, count, left: count })
+        Some(Ahead { next, apart: (apart * size) as isize, bytes: length * size as usize, count, left: count })
     }
 }
 
-/// Pieces of memory at equal distances.
-struct Pieces {
+/// Pieces of memory, at equal distances, that will be read soon.
+struct Ahead {
     next: *const u8,
     apart: isize,
     bytes: usize,
@@ -257,7 +256,7 @@ struct Pieces {
     left: usize,
 }
 
-impl Pieces {
+impl Ahead {
     /// Asks for the next of so many shares.
     fn fetch_share(&mut self, shares: usize) {
         let share = self.count.div_ceil(shares).min(self.left);

@@ -114,7 +114,8 @@ macro_rules! multiply_adds {
             #[target_feature(enable = "avx2,fma")]
             fn run() -> $float {
                 let (factor, offset) = ($set(0.999), $set(0.001));
-                let mut chains: [_; CHAINS] = std::array::from_fn(|k| $set(k as $float));
+                // A compiler that knew the values would leave out the chain that stays at 1, and any other it can tell.
+                let mut chains: [_; CHAINS] = std::array::from_fn(|k| $set(black_box(k as $float)));
                 for _ in 0..FMA_TURNS {
                     for chain in &mut chains {
                         *chain = $fmadd(*chain, factor, offset);

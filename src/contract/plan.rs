@@ -132,6 +132,10 @@ const ONLY_BLOCK: usize = 768;
 /// Depths of windows that are many: making a tile ready to read through them takes its time.
 const DEEP_WINDOWS: usize = 64;
 
+/// Depths that lie a multiple of so many bytes apart share the same few places of the first cache, which have room for fewer than so many.
+const CROWDED: usize = 2 << 10;
+const CROWD: usize = 64;
+
 impl Pack {
     pub(super) fn parts(&self, depth: &Depth) -> usize {
         self.batch * depth.blocks() * self.line_parts * self.depth_parts
@@ -343,6 +347,12 @@ fn has_windows<K: Kernel>(operand: &Operand) -> bool {
     is_long && is_known && operand.depth.len() >= DEEP_WINDOWS
 }
 
+/// Whether a tile that reads its lines where they are finds its depths crowded in a few places of the first cache.
+fn crowds<K: Kernel>(operand: &Operand) -> bool {
+    let stride = operand.depth.uniform(&(0..operand.depth.len())).unwrap_or(0).unsigned_abs();
+    stride != 0 && (stride * size_of::<K::Acc>()).is_multiple_of(CROWDED) && operand.depth.len() > CROWD
+}
+
 /// What is known of an operand that meets so many lines of the other.
 fn meeting<K: Kernel>(operand: &Operand, others: usize) -> Meeting {
     Meeting {
@@ -375,7 +385,8 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
 
     // Rows that a part reads again for many panels of columns are better put side by side for it, however near they are.
     let left_again_here = K::PANELS == 1 && col_parts == 1 && col_panels >= MANY_PANELS;
-    let left_plain = is_plain::<K>(left) && meets_left.leaves_left() && !left_again_here;
+    let left_crowds = col_parts == 1 && crowds::<K>(left);
+    let left_plain = is_plain::<K>(left) && meets_left.leaves_left() && !left_again_here && !left_crowds;
     let left_again = col_parts > 1 && (most_cols < LOCAL_COLS || rows > FEW);
     let left_read = match (left_plain, left_again || left.is_computed_again(batch, col_parts)) {
         (true, _) => Read::Direct,

@@ -27,9 +27,9 @@ const PRODUCT_TILE: usize = 1 << 16;
 /// at once.
 const PRODUCT_ROWS: usize = 96;
 
-/// Where columns are left out, tiles of fewer rows leave out more: so many tiles are about right, and so many rows the least.
+/// Where columns are left out, tiles of fewer rows leave out more: so many tiles are about right, and so many rows the least and the most.
 const HIDING_TILES: usize = 16;
-const HIDING_ROWS: usize = 48;
+const HIDING_ROWS: [usize; 2] = [32, 64];
 
 /// So many elements are one tile.
 const SMALL: usize = 1 << 13;
@@ -599,7 +599,8 @@ fn tile_rows(programs: &[RowProgram], roles: &[Option<Contraction>], rows: usize
     let has_product = roles.iter().any(Option::is_some);
     let most = match (has_product, hiding) {
         (true, Some(group)) => {
-            let rows = (group / HIDING_TILES).next_multiple_of(HIDING_ROWS / 2).clamp(HIDING_ROWS, PRODUCT_ROWS);
+            let [least, most] = HIDING_ROWS;
+            let rows = (group / HIDING_TILES).next_multiple_of(least / 2).clamp(least, most);
             (4 * PRODUCT_TILE / work).min(rows)
         }
         (true, None) => (PRODUCT_TILE / work).min(PRODUCT_ROWS),

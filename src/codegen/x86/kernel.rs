@@ -223,8 +223,7 @@ impl<'s> Writer<'s> {
         let all = self.steps_of(words, fold, steps);
         let Still { still, moving, results } = self.still(words);
         let last = self.spec.full.registers() - 1;
-        // Neither run nor measured in registers of 512 bits so far.
-        let most = if self.spec.full == Width::Z { 0 } else { usize::from(self.spec.full.registers()) / 2 };
+        let most = usize::from(self.spec.full.registers()) / 2;
         let rest = (1..=most).contains(&(results.len() * steps)).then(|| self.steps_of(&moving, fold, steps));
         // What stays is counted as alive: a register more is for what comes and goes.
         if let Some(rest) = rest.filter(|rest| rest.pressure < usize::from(last)) {

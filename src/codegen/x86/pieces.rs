@@ -40,6 +40,11 @@ impl Affine {
         (value, slope)
     }
 
+    /// What a step along an axis adds to it.
+    fn stride(&self, along: usize) -> i64 {
+        self.strides.iter().find(|(axis, _)| *axis == along).map_or(0, |&(_, stride)| stride)
+    }
+
     /// Whether no index that there can be makes it overflow: there are fewer than 2^40 along any axis.
     fn is_small(&self) -> bool {
         self.strides.len() <= 8
@@ -109,21 +114,57 @@ impl Interval {
     /// Of the next `most` elements from an index on, those within the bounds. If there is a period, the index has one more number, and
     /// `along` is not the first axis.
     pub(super) fn inside(&self, index: &[i64], along: usize, most: usize) -> Range<usize> {
-        let (mut first, mut end) = (0, most as i64);
-        for bound in &self.bounds {
-            let (value, slope) = bound.at(index, along);
-            match slope {
-                0 if value < 0 => return 0..0,
-                0 => {}
-                1 => first = first.max(-value),
-                -1 => end = end.min(value + 1),
-                2.. => first = first.max(-floor_div(value, slope)),
-                _ => end = end.min(floor_div(value, -slope) + 1),
-            }
-        }
-        let first = first.min(most as i64);
-        first as usize..end.max(first) as usize
+        within(self.bounds.iter().map(|bound| bound.at(index, along)), most)
     }
+
+    /// How many rows that follow each other along an axis may be told together, of so many.
+    pub(super) fn together(&self, index: &[i64], across: usize, rows: usize) -> usize {
+        match self.period {
+            Some(period) if across == 0 => rows.min((period - index[index.len() - 1]) as usize),
+            _ => rows,
+        }
+    }
+
+    /// Tells for so many rows ([`Interval::together`]) which of their `most` elements are within the bounds, and the position of the first element.
+    pub(super) fn each_row(
+        &self,
+        index: &[i64],
+        [along, across]: [usize; 2],
+        [rows, most]: [usize; 2],
+        mut tell: impl FnMut(usize, Range<usize>, i64),
+    ) {
+        // What a period leaves of the first index grows with it.
+        let left = if self.period.is_some() && across == 0 { index.len() - 1 } else { across };
+        let rising = |affine: &Affine| {
+            let (value, slope) = affine.at(index, along);
+            let next = affine.stride(across) + if left == across { 0 } else { affine.stride(left) };
+            (value, slope, next)
+        };
+        let bounds: SmallVec<[_; 4]> = self.bounds.iter().map(rising).collect();
+        let (position, _, next) = rising(&self.position);
+        for row in 0..rows {
+            let here = bounds.iter().map(|&(value, slope, next)| (value + row as i64 * next, slope));
+            tell(row, within(here, most), position + row as i64 * next);
+        }
+    }
+}
+
+/// Of `most` elements, those where no bound is negative: each has a value at the first element, and a slope.
+#[inline]
+fn within(bounds: impl Iterator<Item = (i64, i64)>, most: usize) -> Range<usize> {
+    let (mut first, mut end) = (0, most as i64);
+    for (value, slope) in bounds {
+        match slope {
+            0 if value < 0 => return 0..0,
+            0 => {}
+            1 => first = first.max(-value),
+            -1 => end = end.min(value + 1),
+            2.. => first = first.max(-floor_div(value, slope)),
+            _ => end = end.min(floor_div(value, -slope) + 1),
+        }
+    }
+    let first = first.min(most as i64);
+    first as usize..end.max(first) as usize
 }
 
 /// An expression in which the remainder of the first index by one number, if there is any, is the index along axis `rank`.

@@ -14,6 +14,7 @@ use crate::ops::vector::{Lane, Word};
 use crate::shape::Expr;
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::mem::MaybeUninit;
 use std::slice;
 
 /// The most elements of an operand that are in scratch at a time: they stay in the cache.
@@ -263,21 +264,46 @@ impl Stages {
             let size = self.sizes.get(along).copied().unwrap_or(1);
             let room = (first(along) + size as i64 - index[along]) as usize;
             let most = room.min(count - done);
+            let here = to.wrapping_add(done * staged.size);
+            if let Way::Interval(interval, _) | Way::Run(interval) = &staged.access
+                && along > 0
+                && most == size
+            {
+                // Whole rows, as far as the axis outside goes.
+                let across = along - 1;
+                let rows = (first(across) + self.sizes[across] as i64 - index[across]) as usize;
+                let rows = interval.together(index, across, rows.min((count - done) / size));
+                // SAFETY: the caller's promise.
+                unsafe { staged.rows(base, index, [along, across], [rows, size], here) };
+                done += rows * size;
+                index[across] += rows as i64 - 1;
+                self.next_row(index, along, first);
+                continue;
+            }
             // SAFETY: the caller's promise.
-            let length = unsafe { staged.piece(base, index, along, most, to.wrapping_add(done * staged.size)) };
+            let length = unsafe { staged.piece(base, index, along, most, here) };
             done += length;
             if length < room {
                 index[along] += length as i64;
                 continue;
             }
-            // The next index of the axes outside.
-            for axis in (0..=along).rev() {
-                index[axis] += if axis == along { length as i64 } else { 1 };
-                if axis == 0 || index[axis] < first(axis) + self.sizes[axis] as i64 {
-                    break;
-                }
-                index[axis] = first(axis);
+            if along == 0 {
+                index[0] += length as i64;
+            } else {
+                self.next_row(index, along, first);
             }
+        }
+    }
+
+    /// Goes to the first index along an axis, and to the next one of the axes outside.
+    fn next_row(&self, index: &mut Index, along: usize, first: impl Fn(usize) -> i64) {
+        index[along] = first(along);
+        for axis in (0..along).rev() {
+            index[axis] += 1;
+            if axis == 0 || index[axis] < first(axis) + self.sizes[axis] as i64 {
+                break;
+            }
+            index[axis] = first(axis);
         }
     }
 }
@@ -308,6 +334,38 @@ impl Staged {
                 2 => table.fill::<u16>(base.cast(), on.origin, range, to.cast()),
                 4 => table.fill::<u32>(base.cast(), on.origin, range, to.cast()),
                 _ => table.fill::<u64>(base.cast(), on.origin, range, to.cast()),
+            }
+        }
+    }
+
+    /// Writes whole rows of one run each, which follow each other along the second of two axes.
+    ///
+    /// # Safety
+    /// `to` has room for them, and what bounds let through can be read.
+    unsafe fn rows(&self, base: *const u8, index: &[i64], axes: [usize; 2], sizes: [usize; 2], to: *mut u8) {
+        // SAFETY: the caller's promise; operands are aligned for their elements, and so are defaults and scratch; low bytes come first.
+        unsafe {
+            match (&self.access, self.size) {
+                (Way::Run(run), _) => run.each_row(index, axes, sizes, |row, inside, _| {
+                    let to = slice::from_raw_parts_mut(to.add(row * sizes[1]).cast::<MaybeUninit<u8>>(), sizes[1]);
+                    to.fill(MaybeUninit::new(0));
+                    to[inside].fill(MaybeUninit::new(1));
+                }),
+                (Way::Interval(run, default), 1) => {
+                    rows::<u8>(run, default, base.cast(), index, axes, sizes, to.cast())
+                }
+                (Way::Interval(run, default), 2) => {
+                    rows::<u16>(run, default, base.cast(), index, axes, sizes, to.cast())
+                }
+                (Way::Interval(run, default), 4) => {
+                    rows::<u32>(run, default, base.cast(), index, axes, sizes, to.cast())
+                }
+                (Way::Interval(run, default), _) => {
+                    rows::<u64>(run, default, base.cast(), index, axes, sizes, to.cast())
+                }
+                (Way::Table(_) | Way::Pieces { .. } | Way::Number(_) | Way::Truth(_), _) => {
+                    unreachable!("its rows are not of one run each")
+                }
             }
         }
     }
@@ -395,6 +453,35 @@ impl Staged {
                 _ => copy::<u64>(from.cast(), stride, count, to.cast()),
             }
         }
+    }
+}
+
+/// Writes rows along two axes, each a run of an operand with a default before and after it.
+///
+/// # Safety
+/// As for [`Staged::rows`]; low bytes of the default come first on this machine.
+unsafe fn rows<T: Copy>(
+    interval: &Interval,
+    default: &u64,
+    base: *const T,
+    index: &[i64],
+    axes: [usize; 2],
+    [rows, most]: [usize; 2],
+    to: *mut T,
+) {
+    let (_, slope) = interval.position.at(index, axes[0]);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let default = *std::ptr::from_ref(default).cast::<T>();
+        interval.each_row(index, axes, [rows, most], |row, inside, position| {
+            let to = slice::from_raw_parts_mut(to.add(row * most).cast::<MaybeUninit<T>>(), most);
+            to[..inside.start].fill(MaybeUninit::new(default));
+            if !inside.is_empty() {
+                let from = base.offset((position + inside.start as i64 * slope) as isize);
+                copy(from, slope as isize, inside.len(), to.as_mut_ptr().add(inside.start).cast());
+            }
+            to[inside.end..].fill(MaybeUninit::new(default));
+        });
     }
 }
 

@@ -129,7 +129,12 @@ impl Scores {
     /// The scores of queries `a` with keys `b`; or, `by_key`, of keys `a` with queries `b`, the mask being as large as they.
     #[track_caller]
     fn of(&self, a: &Node, b: &Node, mask: Option<&Node>, by_key: bool) -> Result<Node> {
-        let mut scores = &matmul(a, &turned(b))? * self.scale;
+        // There are fewer numbers in a row of queries than scores. Scaled keys would draw the scores of the gradient into the kernel of
+        // the value, and from there into memory, where keys and queries are parts of one tensor.
+        let mut scores = match by_key {
+            true => &matmul(a, &turned(b))? * self.scale,
+            false => matmul(&(a * self.scale), &turned(b))?,
+        };
         if self.causal {
             let (row, column) = (Expr::idx(scores.rank() - 2), Expr::idx(scores.rank() - 1));
             let seen = if by_key { row.le(column) } else { column.le(row) };

@@ -37,6 +37,7 @@ mod table;
 pub(super) mod tests;
 mod tiled;
 mod transpose;
+mod transpose_wide;
 mod walk;
 
 use super::{Around, Call};
@@ -130,7 +131,10 @@ impl Jit {
 
     /// The code of all kernels as text.
     pub(super) fn assembly(&self) -> String {
-        self.kernels().iter().map(|kernel| kernel.assembly()).collect()
+        match &self.kernels()[..] {
+            [] => "; turned straight into the output\n".to_string(),
+            kernels => kernels.iter().map(|kernel| kernel.assembly()).collect(),
+        }
     }
 
     /// See [`super::Compiled::run`]. Nothing that is served has faults.

@@ -19,6 +19,12 @@ pub(super) struct Stores {
     far: Option<Arc<Kernel>>,
 }
 
+/// Waits until others can see what was stored past the caches.
+pub(super) fn finish() {
+    // SAFETY: every x86-64 has it.
+    unsafe { _mm_sfence() };
+}
+
 impl Stores {
     /// For an output of so many bytes, of which the walk's operand `output` may be a part.
     pub(super) fn new(spec: Spec, bytes: usize, walk: &Walk, output: usize) -> Option<Stores> {
@@ -54,8 +60,7 @@ impl Stores {
     /// Waits until others can see what was stored.
     pub(super) fn finish(&self) {
         if self.far.is_some() {
-            // SAFETY: every x86-64 has it.
-            unsafe { _mm_sfence() };
+            finish();
         }
     }
 

@@ -4,18 +4,23 @@
 //! scratch that stays in a cache near by, so that every cache line is used whole while it is there; then the kernel runs over the tile's rows
 //! and finds that operand dense like the others. Tiles follow each other along what the turned operands have side by side. Where
 //! all of this comes from memory, the next tile is asked for while one is stored.
+//!
+//! What is turned and nothing else, in registers of 512 bits, goes straight to the output.
 
 use super::asm::Width;
 use super::build::{Kind, Spec};
 use super::call::Call;
 use super::elements::Step;
 use super::map::registers_for;
-use super::stream::{LARGE, Stores};
+use super::stream::{self, LARGE, Stores};
 use super::transpose::{self, Transpose};
+use super::transpose_wide;
 use super::walk::{Bases, Scratch, Walk, strided};
 use crate::codegen;
 use crate::lower::program::{LoopProgram, dense};
+use crate::ops::vector::Word;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// The work of one part, in elements of one word.
 const PART_WORK: usize = 1 << 18;
@@ -24,15 +29,25 @@ const SHORTEST: usize = 8;
 /// The bytes of a tile's rows and columns where both are long: shorter pieces are slow to write to memory, and longer ones make tiles that
 /// leave the L1 cache.
 const PIECE_BYTES: usize = 256;
+/// The bytes of a cache line.
+const LINE: usize = 64;
 /// About the bytes that are stored before more of the next tile is asked for: memory is slower to serve much of either at once.
 const AT_ONCE: usize = 256;
 
 /// Operands that are turned, by number, and how.
 type Turned = SmallVec<[(usize, Transpose); 2]>;
 
+/// How a tile becomes a part of the output.
+enum Way {
+    /// Its operands are turned into scratch, and a kernel runs over its rows.
+    Kernel(Stores),
+    /// It is turned into the output. Large outputs whose rows begin on cache lines have another way.
+    Straight { near: Transpose, far: Option<Transpose> },
+}
+
 /// An elementwise program that is walked in tiles.
 pub(super) struct Tiled {
-    stores: Stores,
+    way: Way,
     /// The operands, then the output, then positions. The last axis is that of the columns, the one before it that of the rows.
     walk: Walk,
     bases: Bases,
@@ -67,7 +82,7 @@ impl Tiled {
         let positions = dense(&program.outer);
         let strides = strided.iter().map(|operand| &operand.strides[..]).chain([&program.store[..], &positions[..]]);
         let mut walk = Walk::new(&program.outer, strides);
-        let (axis, turned) = turned_operands(&walk, program)?;
+        let (axis, turned) = turned_operands(&walk, program, full)?;
         walk.move_axis(axis, walk.sizes.len() - 2);
         if walk.step(output)? != Step::Dense {
             return None;
@@ -89,8 +104,12 @@ impl Tiled {
         };
         let elements = PART_WORK / (program.words.len() + 4);
         let is_mixed = turned.len() < program.loads.len();
+        let way = match straight(program, bytes, &walk, full) {
+            Some(way) => way,
+            None => Way::Kernel(Stores::new(spec, bytes, &walk, output)?),
+        };
         Some(Tiled {
-            stores: Stores::new(spec, bytes, &walk, output)?,
+            way,
             bases: Bases::new(program, &strided),
             stored: program.stored.size() as i64,
             turned,
@@ -107,7 +126,10 @@ impl Tiled {
 
     /// The kernels that serve it.
     pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
-        self.stores.all()
+        match &self.way {
+            Way::Kernel(stores) => stores.all(),
+            Way::Straight { .. } => Vec::new(),
+        }
     }
 
     /// How many tiles there are along the columns, and along the rows.
@@ -158,8 +180,45 @@ impl Tiled {
         if numbers.is_empty() {
             return;
         }
+        match &self.way {
+            // SAFETY: the caller's promise.
+            Way::Kernel(stores) => unsafe { self.run_kernel(stores, numbers, on) },
+            Way::Straight { near, far } => {
+                let is_aligned = on.out.addr().is_multiple_of(LINE);
+                let far = far.filter(|_| is_aligned);
+                // SAFETY: the caller's promise.
+                numbers.for_each(|number| unsafe { self.turn_straight(number, far.unwrap_or(*near), on) });
+                if far.is_some() {
+                    stream::finish();
+                }
+            }
+        }
+    }
+
+    /// Turns a tile into the output.
+    ///
+    /// # Safety
+    /// As for [`Tiled::run`]; the function is one for this output.
+    unsafe fn turn_straight(&self, number: usize, turn: Transpose, on: &codegen::Call<'_>) {
+        let tile = self.tile(number);
+        let size = self.stored as isize;
+        let from = on.loads[0].with_addr(self.bases.address(on, 0, tile.places[0]) as usize);
+        // SAFETY: the caller's promise; rows and columns are of the program's index space.
+        unsafe {
+            let to = on.out.offset(tile.places[1] as isize * size);
+            let (from_step, to_step) = (self.strides(0)[1] as isize * size, self.strides(1)[0] as isize * size);
+            turn(from, from_step, to, to_step as usize, tile.rows, tile.columns);
+        }
+    }
+
+    /// Runs a kernel over tiles.
+    ///
+    /// # Safety
+    /// As for [`Tiled::run`].
+    unsafe fn run_kernel(&self, stores: &Stores, numbers: Range<usize>, on: &codegen::Call<'_>) {
+        let count = self.count();
         let operands = on.loads.len();
-        let frame_bytes = self.stores.frame_bytes().next_multiple_of(64);
+        let frame_bytes = stores.frame_bytes().next_multiple_of(64);
         let all_tiles: usize = self.turned.iter().map(|&(operand, _)| self.tile_bytes(operand)).sum();
         let mut scratch = Scratch::new(frame_bytes + all_tiles);
         let mut tile = self.tile(numbers.start);
@@ -167,7 +226,7 @@ impl Tiled {
         // SAFETY: the frame has the kernel's size and starts on a cache line, and the tiles come after it; the rows and columns told to
         // the kernel and to those that turn are of the program's index space, for which the caller vouches.
         unsafe {
-            let mut call = Call::new(self.stores.choose(to(&tile)), scratch.start());
+            let mut call = Call::new(stores.choose(to(&tile)), scratch.start());
             call.scalars(on.scalars);
             for k in 0..operands {
                 call.step(k, self.strides(k)[0] * self.bases.size(k));
@@ -188,7 +247,7 @@ impl Tiled {
                 tile = next;
             }
         }
-        self.stores.finish();
+        stores.finish();
     }
 
     /// The bytes of a turned tile of an operand.
@@ -288,8 +347,23 @@ fn mirrored(number: usize, count: usize) -> [usize; 2] {
     if after.is_multiple_of(2) { [other, first] } else { [first, other] }
 }
 
+/// The way to the output where nothing but turning is to be done, and the machine has registers of 512 bits for it. Elements of 4 and 8 bytes
+/// are their own lanes: as they lie they are what a kernel would store.
+fn straight(program: &LoopProgram, bytes: usize, walk: &Walk, full: Width) -> Option<Way> {
+    let [(Word::Load { dtype, .. }, _)] = program.words[..] else { return None };
+    let (size, strides) = (dtype.size(), &walk.strides[1]);
+    let outside = &strides[..strides.len() - 1];
+    if full != Width::Z || dtype != program.stored || outside.iter().any(|&stride| stride < 0) {
+        return None;
+    }
+    let near = transpose_wide::of_size(size, false)?;
+    let is_aligned = outside.iter().all(|&stride| (stride as usize * size).is_multiple_of(LINE));
+    let far = transpose_wide::of_size(size, true).filter(|_| bytes >= LARGE && is_aligned);
+    Some(Way::Straight { near, far })
+}
+
 /// The axis whose neighbours lie side by side for operands that step along the last, and those operands.
-fn turned_operands(walk: &Walk, program: &LoopProgram) -> Option<(usize, Turned)> {
+fn turned_operands(walk: &Walk, program: &LoopProgram, full: Width) -> Option<(usize, Turned)> {
     let last = walk.sizes.len() - 1;
     let steps = |strides: &[i64]| !(0..=1).contains(&strides[last]);
     let dense_along = |strides: &[i64]| {
@@ -298,7 +372,11 @@ fn turned_operands(walk: &Walk, program: &LoopProgram) -> Option<(usize, Turned)
     let operands = &walk.strides[..program.loads.len()];
     let axis = operands.iter().find_map(|strides| dense_along(strides))?;
     let turned = operands.iter().enumerate().filter(|(_, strides)| steps(strides) && strides[axis] == 1);
-    let how = |(operand, _): (usize, _)| (operand, transpose::of_size(program.loads[operand].dtype.size()));
+    let how = |(operand, _): (usize, _)| {
+        let size = program.loads[operand].dtype.size();
+        let wide = transpose_wide::of_size(size, false).filter(|_| full == Width::Z);
+        (operand, wide.unwrap_or_else(|| transpose::of_size(size)))
+    };
     (walk.sizes[last] >= SHORTEST).then(|| (axis, turned.map(how).collect()))
 }
 

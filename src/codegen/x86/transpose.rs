@@ -158,11 +158,14 @@ impl Element<4> for u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::codegen::x86::machine;
 
-    fn turns_any_tile<T: Copy + PartialEq + std::fmt::Debug>(value: impl Fn(usize) -> T) {
+    pub(in super::super) fn turns_any_tile<T: Copy + PartialEq + std::fmt::Debug>(
+        value: impl Fn(usize) -> T,
+        of_size: fn(usize) -> Transpose,
+    ) {
         for rows in [1, 3, 4, 7, 8, 9, 16, 31, 33] {
             for columns in [1, 2, 4, 7, 8, 9, 24, 40] {
                 let (from_step, to_step) = (rows + 3, columns + 5);
@@ -188,10 +191,10 @@ mod tests {
     #[test]
     fn tiles_of_every_size_are_turned() {
         if machine() {
-            turns_any_tile(|k| (k % 251) as u8);
-            turns_any_tile(|k| k as u16);
-            turns_any_tile(|k| k as u32);
-            turns_any_tile(|k| k as u64);
+            turns_any_tile(|k| (k % 251) as u8, of_size);
+            turns_any_tile(|k| k as u16, of_size);
+            turns_any_tile(|k| k as u32, of_size);
+            turns_any_tile(|k| k as u64, of_size);
         }
     }
 }

@@ -96,6 +96,14 @@ impl Border {
         self.table.is_some()
     }
 
+    /// How many kinds of depth come in turn, if it is noted which lanes they have.
+    pub(super) fn kinds_in_turn(&self) -> Option<usize> {
+        match &self.table.as_ref()?.scales[..] {
+            [scale] if scale.in_turn => Some(scale.count),
+            _ => None,
+        }
+    }
+
     /// The table for panels of these lines, if there is one.
     pub(super) fn table(&self, lines: &Range<usize>, width: usize) -> Option<&Table> {
         self.table.as_ref().filter(|table| table.width == width && lines.start.is_multiple_of(width))

@@ -3,9 +3,10 @@
 use super::axes::Group;
 use super::blocked::{Block, Worker};
 use super::fetch::Fetch;
-use super::kernel::{Cut, Kernel, Tile};
+use super::kernel::{Cut, Kernel, Tile, Window};
 use super::pack::Pieces;
 use super::plan::Read;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// The columns of a tile.
@@ -16,13 +17,17 @@ pub(super) struct Late<'w, K: Kernel> {
 }
 
 /// Where the columns of a tile are.
+#[expect(clippy::large_enum_variant, reason = "it is made for every tile: a box would allocate each time")]
 pub(super) enum Columns<'w, K: Kernel> {
     Packed,
     /// Side by side, at so many elements from depth to depth: the first rows keep what they read.
     Along(*const K::Acc, isize),
-    /// In pieces, of which there is what a cut leaves: the first rows keep what they read.
-    Pieces(Pieces<K::Elem>, Option<Cut<'w>>),
+    /// In pieces, of which there is what a cut leaves, panel by panel: the first rows keep what they read.
+    Pieces(SmallVec<[Panel<'w, K::Elem>; 3]>),
 }
+
+/// The pieces of a panel, and what a cut leaves of them.
+type Panel<'w, E> = (Pieces<E>, Option<Cut<'w>>);
 
 impl<K: Kernel> Worker<'_, K> {
     /// Notes where the depths of a block are, for columns that are read through windows.
@@ -89,14 +94,17 @@ impl<K: Kernel> Worker<'_, K> {
     fn windows(&self, batch: usize, here: &Range<usize>, depth: &Range<usize>) -> Late<'_, K> {
         let (operand, base, source, _) = self.operand(false);
         let view = operand.at(batch, base);
-        let cut = match &operand.border {
-            Some(border) => border.table(here, K::COLS).and_then(|table| table.cut_in_turn(here, depth.start)),
-            None => Some(None),
+        let panel = |first: usize| -> Option<Panel<'_, K::Elem>> {
+            let lines = first..first + K::COLS;
+            let cut = match &operand.border {
+                Some(border) => border.table(&lines, K::COLS)?.cut_in_turn(&lines, depth.start)?,
+                None => None,
+            };
+            Some((view.pieces(lines)?, cut))
         };
-        let columns = match (cut, view.pieces(here.clone())) {
-            (Some(cut), Some(pieces)) if source.is_none() && here.len() == K::COLS => Columns::Pieces(pieces, cut),
-            _ => Columns::Packed,
-        };
+        let is_whole = source.is_none() && here.len().is_multiple_of(K::COLS);
+        let panels = is_whole.then(|| here.clone().step_by(K::COLS).map(panel).collect()).flatten();
+        let columns = panels.map_or(Columns::Packed, Columns::Pieces);
         // The machine fetches the next ones well enough by itself.
         Late { columns, following: Fetch::default() }
     }
@@ -126,20 +134,23 @@ impl<K: Kernel> Worker<'_, K> {
                 (tile.b, tile.b_depth, tile.keep) = (*from, *depth, to);
                 false
             }
-            Columns::Pieces(pieces, cut) => {
-                let (places, cut) = (self.places(all.depth.len()), cut.as_ref());
+            Columns::Pieces(panels) => {
+                let places = self.places(all.depth.len());
+                let windows: SmallVec<[Window<'_, K::Elem>; 3]> =
+                    panels.iter().map(|(pieces, cut)| Window { pieces, cut: *cut }).collect();
                 tile.keep = to;
                 // SAFETY: the caller's promise; the places of this block of depth have been noted, and elements are summed as they are.
                 unsafe {
-                    if let [piece] = &pieces[..]
-                        && K::tile_through(rows, tile, piece, places, cut)
-                    {
+                    if K::tile_through(rows, tile, &windows, places) {
                         return true;
                     }
                     tile.keep = std::ptr::null_mut();
-                    if !K::pack_pieces(pieces, places, cut, to.cast()) {
-                        let here = all.lines.start + cols.start..all.lines.start + cols.end;
-                        self.pack_local(false, all.batch, here, all.depth.clone(), to);
+                    for (i, Window { pieces, cut }) in windows.iter().enumerate() {
+                        let to = to.offset(i as isize * tile.b_panel);
+                        if !K::pack_pieces(pieces, places, cut.as_ref(), to.cast()) {
+                            let first = all.lines.start + cols.start + i * K::COLS;
+                            self.pack_local(false, all.batch, first..first + K::COLS, all.depth.clone(), to);
+                        }
                     }
                 }
                 false

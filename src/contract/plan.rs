@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::kernel::{Avx2, Avx512};
-use super::kernel::{Kernel, Plain};
+use super::kernel::{Kernel, Plain, are_worth_it};
 use super::pack::View;
 use super::place::{FEW, Meeting};
 use super::{
@@ -340,11 +340,12 @@ fn has_one_stride(operand: &Operand) -> bool {
 }
 
 /// Whether columns are windows over the rows of an image, such that the first rows of a tile are worth packing them: deep ones, most panels
-/// of which have no break.
-fn has_windows<K: Kernel>(operand: &Operand) -> bool {
+/// of which have no break. Kernels of several panels lose where borders are of too many kinds for that.
+fn has_windows<K: Kernel>(operand: &Operand, depth: &Depth) -> bool {
     let is_long = operand.lines.inner() == 1 && operand.lines.even(0) >= K::COLS + K::COLS / 2;
-    let is_known = !operand.computed && operand.border.as_ref().is_none_or(Border::has_table);
-    is_long && is_known && operand.depth.len() >= DEEP_WINDOWS
+    let are_few = |border: &Border| border.kinds_in_turn().is_some_and(|kinds| are_worth_it(kinds, depth.most));
+    let is_known = |border: &Border| if K::PANELS > 1 { are_few(border) } else { border.has_table() };
+    is_long && !operand.computed && operand.border.as_ref().is_none_or(is_known) && depth.len >= DEEP_WINDOWS
 }
 
 /// Whether a tile that reads its lines where they are finds its depths crowded in a few places of the first cache.
@@ -386,7 +387,10 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
     // Rows that a part reads again for many panels of columns are better put side by side for it, however near they are.
     let left_again_here = K::PANELS == 1 && col_parts == 1 && col_panels >= MANY_PANELS;
     let left_crowds = col_parts == 1 && crowds::<K>(left);
-    let left_plain = is_plain::<K>(left) && meets_left.leaves_left() && !left_again_here && !left_crowds;
+    let through = K::THROUGH && row_parts == 1 && rows >= K::ROWS && has_windows::<K>(right, &depth);
+    // Rows that pack what they read through windows are packed themselves, where they are read from the second cache otherwise.
+    let left_packs = left_crowds || left_again_here || K::PANELS > 1 && through;
+    let left_plain = is_plain::<K>(left) && meets_left.leaves_left() && !left_packs;
     let left_again = col_parts > 1 && (most_cols < LOCAL_COLS || rows > FEW);
     let left_read = match (left_plain, left_again || left.is_computed_again(batch, col_parts)) {
         (true, _) => Read::Direct,
@@ -398,7 +402,7 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
         (true, _) => Read::Direct,
         (false, true) => Read::Shared,
         (false, false) if has_one_stride(right) => Read::Late,
-        (false, false) if K::KEEPS && has_windows::<K>(right) && rows >= K::ROWS => Read::Through,
+        (false, false) if through => Read::Through,
         (false, false) => Read::Local,
     };
     let mut shared_bytes = 0;

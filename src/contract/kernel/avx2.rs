@@ -2,7 +2,7 @@
 //! registers, and every product is one fused multiply-add.
 
 use super::element::{Element, Number};
-use super::{Cut, Kernel, Piece, Tile, avx2_pack, avx2_pieces, avx2_through, avx2_vector, plain};
+use super::{Cut, Kernel, Piece, Tile, Window, avx2_pack, avx2_pieces, avx2_through, avx2_vector, plain};
 use crate::dtype::{bf16, f16};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -346,12 +346,11 @@ macro_rules! kernels {
             unsafe fn tile_through(
                 rows: usize,
                 call: &Tile<Self::Acc>,
-                piece: &Piece<$elem>,
+                windows: &[Window<'_, $elem>],
                 depths: &[isize],
-                cut: Option<&Cut<'_>>,
             ) -> bool {
                 // SAFETY: the caller's promise.
-                unsafe { $through(rows, call, piece, depths, cut) }
+                unsafe { $through(rows, call, windows, depths) }
             }
 
             #[inline]

@@ -2,13 +2,9 @@
 //! first rows little, as their products set the time. Where a panel is of several pieces it would cost more than packing alone.
 
 use super::avx2::{Lanes, ROWS};
-use super::{Cut, Piece, Tile};
+use super::{MOST_MASKS, Tile, Window, are_worth_it};
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
-
-/// The most masks that come in turn, and how often they have to, to be worth making ready.
-const MOST_KINDS: usize = 64;
-const ROUNDS: usize = 8;
 
 /// The columns of a panel, depth by depth.
 trait Columns<A: Lanes> {
@@ -66,10 +62,10 @@ impl<A: Lanes> Columns<A> for Masked<'_, A> {
 pub(super) unsafe fn tile_through<A: Lanes>(
     rows: usize,
     call: &Tile<A>,
-    piece: &Piece<A>,
+    windows: &[Window<'_, A>],
     depths: &[isize],
-    cut: Option<&Cut<'_>>,
 ) -> bool {
+    let &[Window { pieces: [piece], cut }] = windows else { return false };
     let packed = call.a_row == 1 && call.a_depth == ROWS as isize;
     if rows != ROWS || !packed || depths.len() != call.depth || piece.lanes.count_ones() as usize != 2 * A::LANES {
         return false;
@@ -79,8 +75,8 @@ pub(super) unsafe fn tile_through<A: Lanes>(
     unsafe {
         match cut {
             None => tile(call, Whole { start, depths: first }),
-            Some(cut) if cut.masks.len() <= MOST_KINDS.min(depths.len() / ROUNDS) => {
-                let mut room = [const { MaybeUninit::<[__m256i; 2]>::uninit() }; MOST_KINDS];
+            Some(cut) if are_worth_it(cut.masks.len(), depths.len()) => {
+                let mut room = [const { MaybeUninit::<[__m256i; 2]>::uninit() }; MOST_MASKS];
                 for (masks, &open) in room.iter_mut().zip(cut.masks) {
                     masks.write(A::masks(open));
                 }
@@ -98,7 +94,7 @@ pub(super) unsafe fn tile_through<A: Lanes>(
 ///
 /// # Safety
 /// None is needed.
-pub(super) unsafe fn never<A, E>(_: usize, _: &Tile<A>, _: &Piece<E>, _: &[isize], _: Option<&Cut<'_>>) -> bool {
+pub(super) unsafe fn never<A, E>(_: usize, _: &Tile<A>, _: &[Window<'_, E>], _: &[isize]) -> bool {
     false
 }
 

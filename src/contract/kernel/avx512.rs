@@ -5,7 +5,7 @@
 
 use super::avx2::Avx2;
 use super::element::{Element, Number};
-use super::{Cut, Kernel, Piece, Tile, plain};
+use super::{Cut, Kernel, Piece, Tile, Window, avx2_through, avx512_through, plain};
 use crate::dtype::{bf16, f16};
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
@@ -13,14 +13,14 @@ use std::marker::PhantomData;
 /// Elements of type `E` on a machine with AVX-512, and all that [`Avx2`] needs.
 pub(in crate::contract) struct Avx512<E>(PhantomData<E>);
 
-const ROWS: usize = 8;
-const PANELS: usize = 3;
+pub(super) const ROWS: usize = 8;
+pub(super) const PANELS: usize = 3;
 
 /// One register of numbers, and what is done with it.
 ///
 /// # Safety
 /// The methods need AVX-512; pointers may be read or written for the numbers of a register whose bits are set in `lanes`.
-trait Wide: Number {
+pub(super) trait Wide: Number {
     type Vector: Copy;
     const LANES: usize;
 
@@ -28,13 +28,16 @@ trait Wide: Number {
     unsafe fn load(from: *const Self) -> Self::Vector;
     unsafe fn splat(from: *const Self) -> Self::Vector;
     unsafe fn fused(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+    unsafe fn store(to: *mut Self, value: Self::Vector);
+    /// The numbers of the lanes, and of `others` in other lanes.
+    unsafe fn load_some(others: Self::Vector, from: *const Self, lanes: u16) -> Self::Vector;
     /// Adds to what is there, or takes its place.
     unsafe fn put(to: *mut Self, value: Self::Vector, add: bool);
     unsafe fn put_some(to: *mut Self, value: Self::Vector, add: bool, lanes: u16);
 }
 
 macro_rules! wide {
-    ($float:ident $vector:ident $lanes:literal $mask:ident $zero:ident $load:ident $splat:ident $fused:ident $add:ident $store:ident $load_some:ident $store_some:ident) => {
+    ($float:ident $vector:ident $lanes:literal $mask:ident $zero:ident $load:ident $splat:ident $fused:ident $add:ident $store:ident $load_some:ident $blend_some:ident $store_some:ident) => {
         impl Wide for $float {
             type Vector = $vector;
             const LANES: usize = $lanes;
@@ -64,6 +67,18 @@ macro_rules! wide {
             }
 
             #[inline(always)]
+            unsafe fn store(to: *mut $float, value: $vector) {
+                // SAFETY: the caller's promise.
+                unsafe { $store(to, value) }
+            }
+
+            #[inline(always)]
+            unsafe fn load_some(others: $vector, from: *const $float, lanes: u16) -> $vector {
+                // SAFETY: the caller's promise.
+                unsafe { $blend_some(others, lanes as $mask, from) }
+            }
+
+            #[inline(always)]
             unsafe fn put(to: *mut $float, value: $vector, add: bool) {
                 // SAFETY: the caller's promise.
                 unsafe { $store(to, if add { $add($load(to), value) } else { value }) }
@@ -79,8 +94,8 @@ macro_rules! wide {
     };
 }
 
-wide!(f32 __m512 16 __mmask16 _mm512_setzero_ps _mm512_loadu_ps _mm512_set1_ps _mm512_fmadd_ps _mm512_add_ps _mm512_storeu_ps _mm512_maskz_loadu_ps _mm512_mask_storeu_ps);
-wide!(f64 __m512d 8 __mmask8 _mm512_setzero_pd _mm512_loadu_pd _mm512_set1_pd _mm512_fmadd_pd _mm512_add_pd _mm512_storeu_pd _mm512_maskz_loadu_pd _mm512_mask_storeu_pd);
+wide!(f32 __m512 16 __mmask16 _mm512_setzero_ps _mm512_loadu_ps _mm512_set1_ps _mm512_fmadd_ps _mm512_add_ps _mm512_storeu_ps _mm512_maskz_loadu_ps _mm512_mask_loadu_ps _mm512_mask_storeu_ps);
+wide!(f64 __m512d 8 __mmask8 _mm512_setzero_pd _mm512_loadu_pd _mm512_set1_pd _mm512_fmadd_pd _mm512_add_pd _mm512_storeu_pd _mm512_maskz_loadu_pd _mm512_mask_loadu_pd _mm512_mask_storeu_pd);
 
 /// The sums of `R` rows and `V` panels of a tile. If `PACKED`, the rows lie in a panel as packing makes it.
 ///
@@ -128,11 +143,27 @@ unsafe fn sums_of<A: Wide, const R: usize, const V: usize, const PACKED: bool>(c
         for _ in fetched..call.depth {
             step!();
         }
-        let last = cols - (V - 1) * A::LANES;
-        for (row, sums) in sums.iter().enumerate() {
-            let c = call.c.wrapping_offset(row as isize * call.c_row);
-            for (v, &sum) in sums.iter().enumerate() {
-                let c = c.wrapping_add(v * A::LANES);
+        put(&sums, cols, call);
+    }
+}
+
+/// Delivers the sums of a tile of so many columns.
+///
+/// # Safety
+/// As for [`Kernel::tile`].
+#[inline(always)]
+pub(super) unsafe fn put<A: Wide, const R: usize, const V: usize>(
+    sums: &[[A::Vector; V]; R],
+    cols: usize,
+    call: &Tile<A>,
+) {
+    let last = cols - (V - 1) * A::LANES;
+    for (row, sums) in sums.iter().enumerate() {
+        let c = call.c.wrapping_offset(row as isize * call.c_row);
+        for (v, &sum) in sums.iter().enumerate() {
+            let c = c.wrapping_add(v * A::LANES);
+            // SAFETY: the caller's promise.
+            unsafe {
                 if v + 1 < V || last == A::LANES {
                     A::put(c, sum, call.add);
                 } else {
@@ -262,7 +293,7 @@ unsafe fn pieces_of<E, const P: usize>(pieces: &[Piece<E>], depths: &[isize], cu
 }
 
 macro_rules! kernels {
-    ($($elem:ident $cols:literal)*) => {$(
+    ($($elem:ident $cols:literal $is_through:literal $through:expr;)*) => {$(
         impl Kernel for Avx512<$elem> {
             type Elem = $elem;
             type Acc = <$elem as Element>::Acc;
@@ -270,6 +301,7 @@ macro_rules! kernels {
             const COLS: usize = $cols;
             const PANELS: usize = PANELS;
             const EXACT: bool = true;
+            const THROUGH: bool = $is_through;
 
             #[inline]
             unsafe fn tile(rows: usize, cols: usize, call: &Tile<Self::Acc>) {
@@ -298,6 +330,17 @@ macro_rules! kernels {
             ) -> bool {
                 // SAFETY: the caller's promise.
                 unsafe { pack_pieces(pieces, depths, cut, to) }
+            }
+
+            #[inline]
+            unsafe fn tile_through(
+                rows: usize,
+                call: &Tile<Self::Acc>,
+                windows: &[Window<'_, $elem>],
+                depths: &[isize],
+            ) -> bool {
+                // SAFETY: the caller's promise.
+                unsafe { $through(rows, call, windows, depths) }
             }
 
             #[inline]
@@ -356,4 +399,9 @@ macro_rules! kernels {
     )*};
 }
 
-kernels! { f32 16 f64 8 f16 16 bf16 16 }
+kernels! {
+    f32 16 true avx512_through::tile_through;
+    f64 8 true avx512_through::tile_through;
+    f16 16 false avx2_through::never;
+    bf16 16 false avx2_through::never;
+}

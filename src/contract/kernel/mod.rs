@@ -15,6 +15,8 @@ mod avx2_through;
 mod avx2_vector;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_through;
 mod element;
 mod plain;
 
@@ -102,6 +104,22 @@ impl<'a> Cut<'a> {
     }
 }
 
+/// The most masks that come in turn, and how often they have to, to be made ready before a tile reads through them.
+pub(super) const MOST_MASKS: usize = 64;
+const OFTEN: usize = 8;
+
+/// Whether so many masks that come in turn are worth making ready for so many depths.
+pub(super) fn are_worth_it(masks: usize, depths: usize) -> bool {
+    masks <= MOST_MASKS.min(depths / OFTEN)
+}
+
+/// A panel of columns that has not been packed: pieces, of which there is what a cut leaves.
+#[derive(Clone, Copy)]
+pub(super) struct Window<'a, E> {
+    pub(super) pieces: &'a [Piece<E>],
+    pub(super) cut: Option<Cut<'a>>,
+}
+
 /// The innermost loops for elements of one type on one kind of machine.
 pub(super) trait Kernel: 'static {
     /// What tensors hold.
@@ -118,6 +136,8 @@ pub(super) trait Kernel: 'static {
     const EXACT: bool;
     /// Whether a tile can put the columns that it reads side by side; see [`Tile::keep`]. Only where elements are summed as they are.
     const KEEPS: bool = false;
+    /// Whether a tile can read its columns through windows; see [`Kernel::tile_through`]. Only where elements are summed as they are.
+    const THROUGH: bool = Self::KEEPS;
 
     /// The sums of a tile of `rows` rows (1 to `ROWS`) and `cols` columns. All columns of a panel may be read in `b`,
     /// and are written as well if the kernel is not [`Kernel::EXACT`].
@@ -175,17 +195,16 @@ pub(super) trait Kernel: 'static {
         to: *mut Self::Elem,
     ) -> bool;
 
-    /// The sums of a tile of `rows` rows and one panel of columns that have not been packed and are one piece: they are read as
-    /// [`Kernel::pack_pieces`] would, and put where [`Tile::keep`] says. False if there is no quick way; nothing has been done then.
+    /// The sums of a tile of `rows` rows and of whole panels of columns that have not been packed: they are read as
+    /// [`Kernel::pack_pieces`] would, and put where [`Tile::keep`] says, panel after panel. False if there is no quick way; nothing has been done then.
     ///
     /// # Safety
     /// As for [`Kernel::tile`] and [`Kernel::pack_pieces`].
     unsafe fn tile_through(
         _rows: usize,
         _call: &Tile<Self::Acc>,
-        _piece: &Piece<Self::Elem>,
+        _windows: &[Window<'_, Self::Elem>],
         _depths: &[isize],
-        _cut: Option<&Cut<'_>>,
     ) -> bool {
         false
     }

@@ -414,11 +414,35 @@ mod tests {
             let mut at: Vec<i64> = index.iter().map(|&index| index as i64).collect();
             at.push(at[0] % period);
             let inside = interval.inside(&at, along, most);
+            let first = index.clone();
             for k in 0..most {
                 let holds = conditions.iter().all(|condition| condition.eval(&index) != 0);
                 assert_eq!(inside.contains(&k), holds, "{conditions:?} along {along}, {k} after {at:?}");
                 index[along] += 1;
             }
+            if along == 0 {
+                continue;
+            }
+            // The next rows, told together.
+            let across = along - 1;
+            let rows = interval.together(&at, across, 1 + random.below(9));
+            let mut told = 0;
+            interval.each_row(&at, [along, across], [rows, most], |row, inside, position| {
+                let mut index = first.clone();
+                index[across] += row;
+                assert_eq!((row, position), (told, index[0] as i64));
+                told += 1;
+                for k in 0..most {
+                    let holds = conditions.iter().all(|condition| condition.eval(&index) != 0);
+                    assert_eq!(
+                        inside.contains(&k),
+                        holds,
+                        "{conditions:?} along {along}, {k} in row {row} after {at:?}"
+                    );
+                    index[along] += 1;
+                }
+            });
+            assert_eq!(told, rows);
         }
         assert!(simple > 3900);
     }

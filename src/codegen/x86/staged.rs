@@ -269,10 +269,13 @@ impl Stages {
                 && along > 0
                 && most == size
             {
-                // Whole rows, as far as the axis outside goes.
+                // Whole rows, as far as the axis outside goes; the first axis goes on.
                 let across = along - 1;
-                let rows = (first(across) + self.sizes[across] as i64 - index[across]) as usize;
-                let rows = interval.together(index, across, rows.min((count - done) / size));
+                let left = match across {
+                    0 => usize::MAX,
+                    _ => (first(across) + self.sizes[across] as i64 - index[across]) as usize,
+                };
+                let rows = interval.together(index, across, left.min((count - done) / size));
                 // SAFETY: the caller's promise.
                 unsafe { staged.rows(base, index, [along, across], [rows, size], here) };
                 done += rows * size;

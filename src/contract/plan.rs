@@ -387,7 +387,8 @@ fn prepare<K: Kernel>(product: &mut Product, sizes: Sizes, depth: Depth) {
     // Rows that a part reads again for many panels of columns are better put side by side for it, however near they are.
     let left_again_here = K::PANELS == 1 && col_parts == 1 && col_panels >= MANY_PANELS;
     let left_crowds = col_parts == 1 && crowds::<K>(left);
-    let through = K::THROUGH && row_parts == 1 && rows >= K::ROWS && has_windows::<K>(right, &depth);
+    let windows = !has_one_stride(right) && has_windows::<K>(right, &depth);
+    let through = K::THROUGH && windows && row_parts == 1 && rows >= K::ROWS;
     // Rows that pack what they read through windows are packed themselves, where they are read from the second cache otherwise.
     let left_packs = left_crowds || left_again_here || K::PANELS > 1 && through;
     let left_plain = is_plain::<K>(left) && meets_left.leaves_left() && !left_packs;

@@ -98,10 +98,7 @@ impl Border {
 
     /// How many kinds of depth come in turn, if it is noted which lanes they have.
     pub(super) fn kinds_in_turn(&self) -> Option<usize> {
-        match &self.table.as_ref()?.scales[..] {
-            [scale] if scale.in_turn => Some(scale.count),
-            _ => None,
-        }
+        self.table.as_ref()?.kinds_in_turn()
     }
 
     /// The table for panels of these lines, if there is one.
@@ -158,8 +155,13 @@ impl Table {
 
     /// The kind of a depth, if depths are of all kinds in turn, again and again.
     pub(super) fn in_turn(&self, depth: usize) -> Option<usize> {
+        self.kinds_in_turn().map(|kinds| depth % kinds)
+    }
+
+    /// How many kinds there are, if depths are of all kinds in turn.
+    fn kinds_in_turn(&self) -> Option<usize> {
         match &self.scales[..] {
-            [scale] if scale.in_turn => Some(depth % scale.count),
+            [scale] if scale.in_turn => Some(scale.count),
             _ => None,
         }
     }

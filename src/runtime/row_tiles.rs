@@ -7,7 +7,7 @@ use std::ops::Range;
 const MOST_PARTS: usize = 64;
 
 /// The least tiles of a part: it takes some time to begin one.
-const LEAST_TILES: usize = 4;
+const LEAST_TILES: usize = 16;
 
 /// Groups of rows that share packed operands are cut up until there are so many pieces.
 const ENOUGH_PIECES: usize = 16;

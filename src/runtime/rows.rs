@@ -107,15 +107,24 @@ impl Runner {
     }
 }
 
-/// A stage on its way along the rows, on one thread.
+/// The stages on their way along the rows, on one thread.
+#[derive(Default)]
+struct Way<'s> {
+    stages: SmallVec<[Moving<'s>; 32]>,
+    /// Where the operands of all of them begin at row 0, and at the present row.
+    first: SmallVec<[*const u8; 64]>,
+    loads: SmallVec<[*const u8; 64]>,
+}
+
+/// A stage on its way along the rows.
 struct Moving<'s> {
     stage: &'s RowStage,
     /// What runs whole tiles, unless that is a product.
     tile: Option<Repeated<'s>>,
-    /// Where operands and output begin at row 0, and at the present row.
-    first: SmallVec<[*const u8; 16]>,
+    /// Which of all operands are its own.
+    own: Range<usize>,
+    /// Where the output begins at row 0, and at the present row.
     first_out: *mut u8,
-    loads: SmallVec<[*const u8; 16]>,
     out: *mut u8,
     /// The operand that was packed last.
     packed: *const u8,
@@ -123,31 +132,29 @@ struct Moving<'s> {
     next: Option<usize>,
 }
 
-impl<'s> Moving<'s> {
-    /// For whole tiles of so many rows.
-    fn new(stage: &'s RowStage, space: &'s Space, thread: usize, tile: usize) -> Moving<'s> {
+impl<'s> Way<'s> {
+    /// At the beginning of a kernel's rows, for whole tiles.
+    fn begin(&mut self, rows: &'s Rows, space: &'s Space, thread: usize) {
+        let Way { stages, first, loads } = self;
         let scratch = space.scratch(thread);
-        let pointer = |spot: &Spot| spot.pointer(space, scratch).cast_const();
-        let first: SmallVec<[*const u8; 16]> = stage.loads.iter().map(pointer).collect();
-        let out = stage.out.pointer(space, scratch);
-        let tile = match &stage.runners[0] {
-            Runner::Code(compiled, _) => {
-                let frame = scratch.wrapping_add(stage.frame);
-                let loads: SmallVec<[i64; 16]> = (0..stage.loads.len()).map(|slot| stage.shift(slot, tile)).collect();
-                let next = Next { loads: &loads, output: stage.store_shift(tile), origin: tile };
-                // SAFETY: the frame is this stage's part of this thread's scratch, which has room for it.
-                Some(unsafe { compiled.repeated(space.scalars(&stage.scalars), frame, Some(&next)) })
-            }
-            Runner::Product(_) | Runner::Strip(..) => None,
-        };
-        Moving { stage, tile, loads: first.clone(), first, first_out: out, out, packed: std::ptr::null(), next: None }
+        for stage in &rows.stages {
+            let start = first.len();
+            first.extend(stage.loads.iter().map(|spot| spot.pointer(space, scratch).cast_const()));
+            let out = stage.out.pointer(space, scratch);
+            let tile = stage.repeated(space, scratch, rows.tiles.step());
+            let own = start..first.len();
+            stages.push(Moving { stage, tile, own, first_out: out, out, packed: std::ptr::null(), next: None });
+        }
+        loads.extend_from_slice(first);
     }
+}
 
+impl Moving<'_> {
     /// Goes to a tile that begins with a row. What is in scratch is always that of the present tile.
-    fn go_to(&mut self, row: usize) {
+    fn go_to(&mut self, row: usize, first: &[*const u8], loads: &mut [*const u8]) {
         let Moving { stage, .. } = *self;
         for &slot in &stage.moving {
-            self.loads[slot] = self.first[slot].wrapping_offset(stage.shift(slot, row) as isize);
+            loads[slot] = first[slot].wrapping_offset(stage.shift(slot, row) as isize);
         }
         self.out = self.first_out.wrapping_offset(stage.store_shift(row) as isize);
     }
@@ -165,15 +172,15 @@ impl<'s> Moving<'s> {
     ///
     /// # Safety
     /// As for [`Rows::run_tiles`].
-    unsafe fn run_strip(&mut self, rows: usize, ranges: &[Range<usize>; 2], scratch: *mut u8) {
+    unsafe fn run_strip(&mut self, loads: &[*const u8], rows: usize, ranges: &[Range<usize>; 2], scratch: *mut u8) {
         let strip = self.stage.strip.as_ref().expect("a strip");
         // SAFETY: the caller's promise.
         unsafe {
-            if self.packed != self.loads[strip.right] {
-                strip.pack(&self.loads, scratch);
-                self.packed = self.loads[strip.right];
+            if self.packed != loads[strip.right] {
+                strip.pack(loads, scratch);
+                self.packed = loads[strip.right];
             }
-            strip.run(&self.loads, self.out, rows, ranges, scratch);
+            strip.run(loads, self.out, rows, ranges, scratch);
         }
     }
 }
@@ -206,6 +213,15 @@ impl PackedStrip {
 }
 
 impl RowStage {
+    /// What runs whole tiles of so many rows again and again, unless that is a product.
+    fn repeated<'s>(&'s self, space: &'s Space, scratch: *mut u8, tile: usize) -> Option<Repeated<'s>> {
+        let Runner::Code(compiled, _) = &self.runners[0] else { return None };
+        let loads: SmallVec<[i64; 16]> = (0..self.loads.len()).map(|slot| self.shift(slot, tile)).collect();
+        let next = Next { loads: &loads, output: self.store_shift(tile), origin: tile };
+        // SAFETY: the frame is this stage's part of this thread's scratch, which has room for it.
+        Some(unsafe { compiled.repeated(space.scalars(&self.scalars), scratch.wrapping_add(self.frame), Some(&next)) })
+    }
+
     /// By how many bytes row `row` of an operand lies behind row 0: not at all in scratch.
     fn shift(&self, slot: usize, row: usize) -> i64 {
         let is_moving = self.moving.contains(&slot);
@@ -281,14 +297,14 @@ impl Rows {
             // SAFETY: the caller's promise.
             return unsafe { self.run_tile(self.tiles.tile(tiles.start), space, thread) };
         }
-        let mut moving: SmallVec<[Moving<'_>; 32]> =
-            self.stages.iter().map(|stage| Moving::new(stage, space, thread, self.tiles.step())).collect();
+        let mut way = Way::default();
+        way.begin(self, space, thread);
         let scratch = space.scratch(thread);
         let own = scratch.wrapping_add(self.product_scratch);
         for index in tiles {
             let Tile { row, kind } = self.tiles.tile(index);
             let next = self.tiles.next(index);
-            for (stage, moving) in self.stages.iter().zip(&mut moving) {
+            for (stage, moving) in self.stages.iter().zip(&mut way.stages) {
                 stage.early.fetch(space, row);
                 let runner = stage.of_kind[kind];
                 // SAFETY: as below.
@@ -296,8 +312,9 @@ impl Rows {
                     moving.next = next;
                     continue;
                 }
-                moving.go_to(row);
-                let (loads, out) = (&moving.loads[..], moving.out);
+                let loads = &mut way.loads[moving.own.clone()];
+                moving.go_to(row, &way.first[moving.own.clone()], loads);
+                let (loads, out) = (&*loads, moving.out);
                 let call = Call { loads, scalars: space.scalars(&stage.scalars), out, origin: row };
                 // SAFETY: the loads' views stay within their buffers, of which the rows of this tile are read, or within the scratch
                 // rows that an earlier stage has just written; the output has room for the tile's rows, and no other part
@@ -309,7 +326,7 @@ impl Rows {
                             Ok(())
                         }
                         (Runner::Strip(rows, ranges), _) => {
-                            moving.run_strip(*rows, ranges, scratch);
+                            moving.run_strip(loads, *rows, ranges, scratch);
                             Ok(())
                         }
                         (Runner::Code(_, 0), Some(tile)) if runner == 0 => {

@@ -73,6 +73,7 @@ pub(super) fn unary(word: Unary, from: Lane) -> Table {
         },
         Unary::Abs => floats!(word, from, |x| x.abs()),
         Unary::Sqrt => floats!(word, from, |x| x.sqrt()),
+        Unary::Lower => floats!(word, from, |x| x.lowered()),
         Unary::Floor => floats!(word, from, |x| x.floor()),
         Unary::Ceil => floats!(word, from, |x| x.ceil()),
         Unary::Trunc => floats!(word, from, |x| x.trunc()),

@@ -4,6 +4,7 @@ use super::asm::Width;
 use super::inst::Id;
 use super::op;
 use super::select::Select;
+use crate::ops::vector::scale::{self, Scale};
 use crate::ops::vector::{Lane, Unary};
 
 /// How rounding instructions round; exceptions are not wanted.
@@ -38,6 +39,7 @@ impl Select {
             },
             Unary::Abs => self.magnitude(wide, width, x),
             Unary::Sqrt => self.rm(if wide { op::SQRTPD } else { op::SQRTPS }, width, x),
+            Unary::Lower => self.lower(wide, width, x),
             Unary::Floor => self.round(wide, width, x, DOWN),
             Unary::Ceil => self.round(wide, width, x, UP),
             Unary::Trunc => self.round(wide, width, x, TOWARDS_ZERO),
@@ -114,6 +116,18 @@ impl Select {
 
     fn sign(&mut self, wide: bool) -> Id {
         if wide { self.constant_64(1 << 63) } else { self.constant_32(1 << 31) }
+    }
+
+    /// `x · 2^-24` or `x · 2^-55`: by an instruction that does not keep multiply-adds waiting, if there is one.
+    fn lower(&mut self, wide: bool, width: Width, x: Id) -> Id {
+        let has_instruction = self.is_wide();
+        let (op, by) = match (has_instruction, wide) {
+            (true, false) => (op::SCALEFPS, self.constant_32((-scale::LOWER_F32 as f32).to_bits())),
+            (true, true) => (op::SCALEFPD, self.constant_64(f64::from(-scale::LOWER_F64).to_bits())),
+            (false, false) => (op::MULPS, self.constant_32(1f32.lowered().to_bits())),
+            (false, true) => (op::MULPD, self.constant_64(1f64.lowered().to_bits())),
+        };
+        self.rvm(op, width, x, by)
     }
 
     fn magnitude(&mut self, wide: bool, width: Width, x: Id) -> Id {

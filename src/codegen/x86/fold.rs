@@ -144,19 +144,9 @@ impl Fold {
         if !is_one_run || !is_plain || rows * length == 0 || length > ALONG_LEAF {
             return None;
         }
-        let (_, row_stride) = self.walk.row_axis();
-        let output_step = row_stride(self.bases.len()) * self.stored;
-        let steps = (0..self.bases.len()).map(|k| row_stride(k) * self.bases.size(k)).collect();
-        Some(OneRun {
-            kernel,
-            bases: &self.bases,
-            steps,
-            rows,
-            length,
-            output_step,
-            position_step: length,
-            streams: false,
-        })
+        let output_step = self.walk.row_stride(self.bases.len()) * self.stored;
+        let (bases, walk) = (&self.bases, &self.walk);
+        Some(OneRun { kernel, bases, walk, rows, length, output_step, position_step: length, streams: false })
     }
 
     /// # Safety
@@ -192,7 +182,7 @@ impl Fold {
         let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + self.stages.bytes() + pair_bytes);
         let (operands, as_they_are) = (self.bases.len(), self.split.store.as_they_are());
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, operands + 1);
-        let (row_axis, row_stride) = self.walk.row_axis();
+        let (row_axis, row_stride) = (self.walk.row_axis(), |k| self.walk.row_stride(k));
         let mut output = part.outputs.start;
         // SAFETY: rows and their elements are of the program's index space, for which the caller vouches; results go to
         // their outputs, or to scratch for a block of them.
@@ -275,7 +265,7 @@ impl Fold {
             let mut pair = pair.map(|pair| Call::new(pair, room.add(self.stages.bytes())));
             pair.iter_mut().for_each(|pair| pair.scalars(on.scalars));
             let together = self.outputs_together(&part);
-            let (row_axis, _) = self.walk.row_axis();
+            let row_axis = self.walk.row_axis();
             let mut output = part.outputs.start;
             while output < part.outputs.end {
                 let outputs = together.min(row_axis - self.walk.locate(output, &mut positions));
@@ -332,9 +322,9 @@ impl Fold {
     fn outputs_together(&self, part: &Part) -> usize {
         let all_leaves = self.split.elements / ALONG_LEAF;
         let stride = |strides: &[i64]| strides[strides.len() - 1];
-        let (_, row_stride) = self.walk.row_axis();
-        let follow =
-            |(k, strides): (usize, &SmallVec<[i64; 4]>)| row_stride(k) == stride(strides) * self.split.elements as i64;
+        let follow = |(k, strides): (usize, &SmallVec<[i64; 4]>)| {
+            self.walk.row_stride(k) == stride(strides) * self.split.elements as i64
+        };
         let is_even = self.split.elements.is_multiple_of(ALONG_LEAF)
             && part.leaves == (0..all_leaves)
             && self.reduced.strides[..self.reduced.strides.len() - 1].iter().enumerate().all(follow);

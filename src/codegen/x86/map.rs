@@ -148,11 +148,10 @@ impl Map {
         if !is_one_run || rows * length == 0 {
             return None;
         }
-        let (_, row_stride) = self.walk.row_axis();
         let (kernel, streams) = self.stores.preferred();
-        let steps = (0..self.bases.len()).map(|k| row_stride(k) * self.bases.size(k)).collect();
-        let output_step = row_stride(self.bases.len()) * self.stored;
-        Some(OneRun { kernel, bases: &self.bases, steps, rows, length, output_step, position_step: length, streams })
+        let output_step = self.walk.row_stride(self.bases.len()) * self.stored;
+        let (bases, walk) = (&self.bases, &self.walk);
+        Some(OneRun { kernel, bases, walk, rows, length, output_step, position_step: length, streams })
     }
 
     /// See [`codegen::Compiled::run_rows`].
@@ -199,7 +198,7 @@ impl Map {
         let mut scratch = Scratch::new(frame_bytes + self.stages.bytes());
         let operands = self.bases.len();
         let mut positions = SmallVec::<[i64; 17]>::from_elem(0, operands + 1);
-        let (row_axis, row_stride) = self.walk.row_axis();
+        let (row_axis, row_stride) = (self.walk.row_axis(), |k| self.walk.row_stride(k));
         let mut row = group * self.part_rows;
         // SAFETY: the frame has the kernel's size and starts on a cache line; the rows and columns told to the kernel are of the
         // program's index space, for which the caller vouches.

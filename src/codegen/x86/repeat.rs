@@ -2,9 +2,8 @@
 
 use super::call::Call;
 use super::kernel::Kernel;
-use super::walk::Bases;
+use super::walk::{Bases, Walk};
 use crate::codegen::{self, Next};
-use smallvec::SmallVec;
 use std::arch::x86_64::_mm_sfence;
 
 /// A kernel with its frame, told everything but where operands and output begin.
@@ -24,8 +23,8 @@ pub(in crate::codegen) struct Repeat<'j> {
 pub(in crate::codegen) struct OneRun<'j> {
     pub(super) kernel: &'j Kernel,
     pub(super) bases: &'j Bases,
-    /// The bytes from one row of each operand to the next.
-    pub(super) steps: SmallVec<[i64; 16]>,
+    /// The operands and the output.
+    pub(super) walk: &'j Walk,
     pub(super) rows: usize,
     pub(super) length: usize,
     /// The bytes from one row of the output to the next.
@@ -47,25 +46,37 @@ impl<'j> OneRun<'j> {
     /// # Safety
     /// `frame` is on a cache line and has room for [`OneRun::frame_bytes`], for nobody else as long as this is in use.
     pub(in crate::codegen) unsafe fn repeat(
-        mut self,
+        self,
         scalars: &[u64],
         frame: *mut u8,
         next: Option<&Next<'_>>,
     ) -> Repeat<'j> {
-        let OneRun { kernel, bases, .. } = self;
-        let goes_on = next.is_some_and(|next| self.go_on(next));
+        let OneRun { kernel, bases, rows, length, .. } = self;
+        let next = next.filter(|next| self.goes_on(next));
+        // A single row may step anywhere.
+        let steps_to = next.filter(|_| rows == 1);
         // SAFETY: the caller's promise.
         let mut call = unsafe { Call::new(kernel, frame) };
         call.scalars(scalars);
-        for (k, &step) in self.steps.iter().enumerate() {
-            call.step(k, step);
+        for k in 0..bases.len() {
+            call.step(k, steps_to.map_or_else(|| self.step(k), |next| self.to_next(k, next)));
         }
-        call.step(bases.len(), self.output_step);
+        call.step(bases.len(), steps_to.map_or(self.output_step, |next| next.output));
         for own in bases.len() + 1..kernel.pointers {
             call.step(own, 0);
         }
-        let (rows, length, position_step, align) = (self.rows, self.length, self.position_step, self.align());
-        Repeat { call, bases, rows, length, position_step, align, goes_on }
+        let position_step = steps_to.map_or(self.position_step, |next| bases.position_step(next.origin));
+        Repeat { call, bases, rows, length, position_step, align: self.align(), goes_on: next.is_some() }
+    }
+
+    /// The bytes from one row of an operand to the next.
+    fn step(&self, k: usize) -> i64 {
+        self.walk.row_stride(k) * self.bases.size(k)
+    }
+
+    /// The bytes from where an operand begins to where it does in the next run.
+    fn to_next(&self, k: usize, next: &Next<'_>) -> i64 {
+        next.loads[k] + self.bases.by_origin(k, next.origin)
     }
 
     /// What the output's first byte is a multiple of.
@@ -73,21 +84,15 @@ impl<'j> OneRun<'j> {
         if self.streams { self.kernel.vector_bytes() as usize } else { 1 }
     }
 
-    /// Whether the kernel goes on to the next run by itself. A single row may step anywhere.
-    fn go_on(&mut self, next: &Next<'_>) -> bool {
-        if next.output % self.align() as i64 != 0 {
-            return false;
-        }
-        let to_next = |k: usize| next.loads[k] + self.bases.by_origin(k, next.origin);
-        let loads: SmallVec<[i64; 16]> = (0..self.bases.len()).map(to_next).collect();
-        let position = self.bases.position_step(next.origin);
-        if self.rows == 1 {
-            (self.steps, self.output_step, self.position_step) = (loads, next.output, position);
-            return true;
-        }
+    /// Whether the kernel goes on to the next run by itself.
+    fn goes_on(&self, next: &Next<'_>) -> bool {
         let rows = self.rows as i64;
-        let are_even = self.steps.iter().zip(&loads).all(|(step, to_next)| step * rows == *to_next);
-        are_even && self.output_step * rows == next.output && self.position_step.wrapping_mul(self.rows) == position
+        let is_even = || {
+            (0..self.bases.len()).all(|k| self.step(k) * rows == self.to_next(k, next))
+                && self.output_step * rows == next.output
+                && self.position_step.wrapping_mul(self.rows) == self.bases.position_step(next.origin)
+        };
+        next.output % self.align() as i64 == 0 && (rows == 1 || is_even())
     }
 }
 

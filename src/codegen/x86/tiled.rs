@@ -89,7 +89,7 @@ impl Tiled {
         }
 
         let widest = turned.iter().map(|&(operand, _)| program.loads[operand].dtype.size()).max().unwrap_or(1);
-        let (down, _) = walk.row_axis();
+        let down = walk.row_axis();
         let (rows, columns) = tile_sizes(down, walk.inner(), PIECE_BYTES / widest);
         let mut operands = walk.reads(program)?;
         turned.iter().for_each(|&(operand, _)| operands[operand].step = Step::Dense);
@@ -134,7 +134,7 @@ impl Tiled {
 
     /// How many tiles there are along the columns, and along the rows.
     fn grid(&self) -> [usize; 2] {
-        let (rows, _) = self.walk.row_axis();
+        let rows = self.walk.row_axis();
         [self.walk.inner().div_ceil(self.columns), rows.div_ceil(self.rows)]
     }
 
@@ -168,7 +168,7 @@ impl Tiled {
             let [along_rows, along_columns] = self.strides(operand);
             *place += row as i64 * along_rows + column as i64 * along_columns;
         }
-        let (rows, _) = self.walk.row_axis();
+        let rows = self.walk.row_axis();
         Tile { rows: self.rows.min(rows - row), columns: self.columns.min(self.walk.inner() - column), places }
     }
 

@@ -213,11 +213,14 @@ impl Walk {
         last
     }
 
-    /// The size of the axis outside the innermost, and each operand's stride over it.
-    pub(super) fn row_axis(&self) -> (usize, impl Fn(usize) -> i64) {
-        let axis = self.sizes.len().checked_sub(2);
-        let size = axis.map_or(1, |axis| self.sizes[axis]);
-        (size, move |operand: usize| axis.map_or(0, |axis| self.strides[operand][axis]))
+    /// The size of the axis outside the innermost.
+    pub(super) fn row_axis(&self) -> usize {
+        self.sizes.len().checked_sub(2).map_or(1, |axis| self.sizes[axis])
+    }
+
+    /// An operand's stride over that.
+    pub(super) fn row_stride(&self, operand: usize) -> i64 {
+        self.sizes.len().checked_sub(2).map_or(0, |axis| self.strides[operand][axis])
     }
 }
 

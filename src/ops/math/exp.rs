@@ -5,7 +5,7 @@
 //! stands in the low bits of the sum.
 
 use super::{at_least, by_lane, clamp, integer_lane, mantissa_bits, polynomial};
-use crate::ops::vector::{Emit, Lane, Val};
+use crate::ops::vector::{Emit, Lane, Val, scale};
 use std::f64::consts::LOG2_E;
 
 /// `(e^r - 1 - r) / r²` on |r| ≤ 0.3473. Degree 4 for f32, error 2^-25.8 of `expm1`, 2^-27.8 of `exp`.
@@ -96,14 +96,13 @@ pub(crate) fn exp(e: &mut Emit, x: Val) -> Val {
 ///
 /// The power of two is lifted so that it is never a denormal; the last product takes that away again.
 pub(crate) fn exp_below(e: &mut Emit, x: Val) -> Val {
-    let lift = by_lane(x.lane, 24, 55);
+    let lift = by_lane(x.lane, scale::LOWER_F32, scale::LOWER_F64);
     let within = at_least(e, x, by_lane(x.lane, -104.0, -746.0)); // beyond: 0
-    let (sum, r) = reduce(e, within, exponent_bias(x.lane) + lift);
+    let (sum, r) = reduce(e, within, exponent_bias(x.lane) + i64::from(lift));
     let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
     let scale = power_of_two(e, sum);
     let lifted = e.fma(tail, scale, scale);
-    let lower = e.float(x.lane, 2f64.powi(-lift as i32));
-    e.mul(lifted, lower)
+    e.lower(lifted)
 }
 
 /// e to the power `x`, for `x` from where the result rounds to 0 to where it overflows.

@@ -148,6 +148,10 @@ impl Emit {
     pub(crate) fn sqrt(&mut self, a: Val) -> Val {
         self.unary(Unary::Sqrt, a, a.lane)
     }
+    /// See [`Unary::Lower`].
+    pub(crate) fn lower(&mut self, a: Val) -> Val {
+        self.unary(Unary::Lower, a, a.lane)
+    }
     pub(crate) fn floor(&mut self, a: Val) -> Val {
         self.unary(Unary::Floor, a, a.lane)
     }

@@ -59,6 +59,8 @@ pub(crate) enum Unary {
     Abs,
     /// Floats, correctly rounded.
     Sqrt,
+    /// Floats: `x · 2^-24` for `F32` and `x · 2^-55` for `F64`, rounded once: takes to the denormals what was kept above them.
+    Lower,
     /// Floats, to an integral value: down, up, towards zero, to nearest even. The sign of zero is kept.
     Floor,
     Ceil,

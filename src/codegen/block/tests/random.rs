@@ -194,7 +194,8 @@ impl Writer {
             }
             (Lane::F32 | Lane::F64, 5) => self.emit.fma(a, b, c),
             (Lane::F32 | Lane::F64, 6) => {
-                let words = [Unary::Neg, Unary::Abs, Unary::Sqrt, Unary::Floor, Unary::Ceil, Unary::Trunc];
+                let words =
+                    [Unary::Neg, Unary::Abs, Unary::Sqrt, Unary::Lower, Unary::Floor, Unary::Ceil, Unary::Trunc];
                 self.emit.convert(random.pick(&words), a, lane)
             }
             (Lane::F32 | Lane::F64, _) => {

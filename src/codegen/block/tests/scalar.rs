@@ -112,6 +112,8 @@ pub(in crate::codegen) fn unary(word: Unary, x: Scalar, to: Lane) -> Scalar {
         (Unary::Abs, F64(x), _) => F64(f64::from_bits(x.to_bits() & !(1 << 63))),
         (Unary::Sqrt, F32(x), _) => F32(x.sqrt()),
         (Unary::Sqrt, F64(x), _) => F64(x.sqrt()),
+        (Unary::Lower, F32(x), _) => F32((f64::from(x) * 2f64.powi(-24)) as f32),
+        (Unary::Lower, F64(x), _) => F64(x * 2f64.powi(-55)),
         (Unary::Floor, F32(x), _) => F32(f64::from(x).floor() as f32),
         (Unary::Floor, F64(x), _) => F64(x.floor()),
         (Unary::Ceil, F32(x), _) => F32(f64::from(x).ceil() as f32),

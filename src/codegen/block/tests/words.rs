@@ -95,6 +95,7 @@ fn every_word_of_one_operand_means_what_it_says() {
         (Unary::Neg, &[(F32, F32), (F64, F64), (I32, I32), (I64, I64)]),
         (Unary::Abs, floats),
         (Unary::Sqrt, floats),
+        (Unary::Lower, floats),
         (Unary::Floor, floats),
         (Unary::Ceil, floats),
         (Unary::Trunc, floats),

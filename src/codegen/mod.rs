@@ -40,14 +40,16 @@ pub(crate) struct Call<'a> {
 /// Makes a program ready to run: as machine code where that is served, else for the interpreter.
 pub(crate) fn compile(program: &LoopProgram) -> Compiled {
     let bytes = program.outer.iter().product::<usize>().saturating_mul(program.stored.size());
-    compile_for(program, Around { bytes, next: &[] })
+    compile_for(program, Around { bytes, ..Around::default() })
 }
 
 /// What a program is a part of.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Around<'a> {
     /// The bytes of the whole output. What is far larger than the caches is written past them; 0 if it is read again soon.
     pub(crate) bytes: usize,
+    /// By how many bytes the output of the next run lies behind that of this one; 0 if there is no other.
+    pub(crate) apart: i64,
     /// By how many bytes what the next run will read of an operand lies behind what this one reads. It is fetched early. 0, or nothing,
     /// where it is not worth while or not known.
     pub(crate) next: &'a [i64],
@@ -215,13 +217,22 @@ impl Compiled {
     }
 }
 
-/// Asks for some bytes to be brought into the cache. Nothing else happens, wherever they are.
+/// Asks for some bytes to be brought into the nearest cache. Nothing else happens, wherever they are.
 pub(crate) fn fetch(first: *const u8, bytes: usize) {
+    fetch_to::<3>(first, bytes);
+}
+
+/// The same, into the cache behind that: what crowds a few lines of the nearest would not stay there.
+pub(crate) fn fetch_half_way(first: *const u8, bytes: usize) {
+    fetch_to::<2>(first, bytes);
+}
+
+/// By the machine's numbers for caches.
+fn fetch_to<const CACHE: i32>(first: *const u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..bytes).step_by(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: every x86-64 has it, and any address will do.
-        unsafe { _mm_prefetch(first.wrapping_add(line).cast(), _MM_HINT_T0) };
+        unsafe { std::arch::x86_64::_mm_prefetch::<CACHE>(first.wrapping_add(line).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (first, bytes);

@@ -320,7 +320,7 @@ impl Tiling<'_, '_> {
                     Spot::Whole(_) | Spot::Scratch(_) => vec![reading.walk.row, reading.walk.column],
                 };
             }
-            (shape, codegen::compile_for(&program, Around { bytes: 0, next: &[] }))
+            (shape, codegen::compile_for(&program, Around::default()))
         };
         self.product.tiles().iter().map(compile).collect()
     }

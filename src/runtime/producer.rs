@@ -85,7 +85,7 @@ impl Folded {
             };
             leaves.push(Leaf { value: prepare.read(node), size, way });
         }
-        let compiled = codegen::compile_for(&program, Around { bytes: 0, next: &[] });
+        let compiled = codegen::compile_for(&program, Around::default());
         let size = work.dtype.size();
         let mut is_free = true;
         for leaf in &mut leaves {

@@ -458,7 +458,8 @@ impl Preparing<'_, '_> {
         };
         inside.push((stage.node.id(), out, pitch));
         // What a later stage reads had better stay in the cache.
-        let around = Around { bytes: if last_reader.is_some() { 0 } else { stage.node.len() * size }, next };
+        let bytes = if last_reader.is_some() { 0 } else { stage.node.len() * size };
+        let around = Around { bytes, apart: program.store_shift(self.tile) * size as i64, next };
         let tile = TileProgram { program: &program, pitches: &pitches, pitch };
         let strip = self.strip(at, &tile, last);
         let (runners, of_kind) = self.runners(at, &tile, strip.as_ref(), around);

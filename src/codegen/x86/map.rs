@@ -127,7 +127,7 @@ impl Map {
                 part_columns.min(stages.most())
             },
             stages,
-            stores: Stores::new(spec, around.bytes, &walk, program.loads.len())?,
+            stores: Stores::new(spec, around, &walk, program.loads.len())?,
             walk,
             rows,
             part_rows,

@@ -38,6 +38,7 @@ pub(super) mod tests;
 mod tiled;
 mod transpose;
 mod transpose_wide;
+mod twins;
 mod walk;
 
 use super::{Around, Call};
@@ -95,7 +96,7 @@ impl Jit {
     /// The program as machine code, if the emitter serves it. The machine must have such registers and their instructions.
     fn of(program: &LoopProgram, around: Around<'_>, full: Width) -> Option<Jit> {
         Some(Jit(match program.fold {
-            None => match tiled::Tiled::of(program, around.bytes, full) {
+            None => match tiled::Tiled::of(program, around, full) {
                 Some(tiled) => Kind::Tiled(Box::new(tiled)),
                 None => Kind::Map(Box::new(map::Map::of(program, around, full)?)),
             },

@@ -3,11 +3,13 @@
 //! An ordinary store first reads the line it writes to, and pushes another out of the cache. Where nothing of the output would stay in a
 //! cache anyway, lines are better written whole and straight to memory.
 
+use super::asm::Width;
 use super::build::{Kind, Spec};
 use super::cache;
 use super::elements::Step;
 use super::kernel::Kernel;
 use super::walk::Walk;
+use crate::codegen::Around;
 use std::arch::x86_64::_mm_sfence;
 use std::sync::Arc;
 
@@ -25,14 +27,23 @@ pub(super) fn finish() {
     unsafe { _mm_sfence() };
 }
 
+/// Whether all rows of a walk's output, of elements of so many bytes, begin as stores past the caches from such registers need it, in all runs, if the first
+/// does: runs lie so many bytes apart.
+pub(super) fn are_aligned(walk: &Walk, output: usize, size: usize, apart: i64, width: Width) -> bool {
+    let (strides, to) = (&walk.strides[output], width.bytes() as i64);
+    apart % to == 0 && strides[..strides.len() - 1].iter().all(|stride| stride * size as i64 % to == 0)
+}
+
 impl Stores {
-    /// For an output of so many bytes, of which the walk's operand `output` may be a part.
-    pub(super) fn new(spec: Spec, bytes: usize, walk: &Walk, output: usize) -> Option<Stores> {
-        let (size, strides) = (spec.stored.size() as i64, &walk.strides[output]);
-        let rows_are_aligned = |to: i64| strides[..strides.len() - 1].iter().all(|stride| stride * size % to == 0);
-        let far = if bytes >= LARGE && spec.output == Step::Dense {
-            cache::kernel(Spec { kind: Kind::Map { stream: true }, ..spec.clone() })
-                .filter(|far| rows_are_aligned(far.vector_bytes()))
+    /// For an output of which the walk's operand `output` may be a part. Where narrower registers can store past the caches and wider ones cannot, they do.
+    pub(super) fn new(mut spec: Spec, around: Around<'_>, walk: &Walk, output: usize) -> Option<Stores> {
+        let far = if around.bytes >= LARGE && spec.output == Step::Dense {
+            let is_aligned = |width: Width| are_aligned(walk, output, spec.stored.size(), around.apart, width);
+            if spec.full == Width::Z && !is_aligned(Width::Z) && is_aligned(Width::Y) {
+                spec.full = Width::Y;
+            }
+            let far = cache::kernel(Spec { kind: Kind::Map { stream: true }, ..spec.clone() });
+            far.filter(|_| is_aligned(spec.full))
         } else {
             None
         };

@@ -5,7 +5,8 @@
 //! and finds that operand dense like the others. Tiles follow each other along what the turned operands have side by side. Where
 //! all of this comes from memory, the next tile is asked for while one is stored.
 //!
-//! What is turned and nothing else, in registers of 512 bits, goes straight to the output.
+//! What is turned and nothing else, in registers of 512 bits, goes straight to the output. A large matrix that meets its own transpose
+//! has a way of its own ([`super::twins`]).
 
 use super::asm::Width;
 use super::build::{Kind, Spec};
@@ -15,6 +16,7 @@ use super::map::registers_for;
 use super::stream::{self, LARGE, Stores};
 use super::transpose::{self, Transpose};
 use super::transpose_wide;
+use super::twins::Twins;
 use super::walk::{Bases, Scratch, Walk, strided};
 use crate::codegen;
 use crate::lower::program::{LoopProgram, dense};
@@ -30,9 +32,12 @@ const SHORTEST: usize = 8;
 /// leave the L1 cache.
 const PIECE_BYTES: usize = 256;
 /// The bytes of a cache line.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 /// About the bytes that are stored before more of the next tile is asked for: memory is slower to serve much of either at once.
 const AT_ONCE: usize = 256;
+
+/// Pieces that lie a multiple of so many bytes apart crowd a few lines of the nearest cache.
+const CROWDED: i64 = 2048;
 
 /// Operands that are turned, by number, and how.
 type Turned = SmallVec<[(usize, Transpose); 2]>;
@@ -41,8 +46,8 @@ type Turned = SmallVec<[(usize, Transpose); 2]>;
 enum Way {
     /// Its operands are turned into scratch, and a kernel runs over its rows.
     Kernel(Stores),
-    /// It is turned into the output. Large outputs whose rows begin on cache lines have another way.
-    Straight { near: Transpose, far: Option<Transpose> },
+    /// It is turned into the output.
+    Straight(Transpose),
 }
 
 /// An elementwise program that is walked in tiles.
@@ -50,33 +55,37 @@ pub(super) struct Tiled {
     way: Way,
     /// The operands, then the output, then positions. The last axis is that of the columns, the one before it that of the rows.
     walk: Walk,
-    bases: Bases,
+    pub(super) bases: Bases,
     /// The bytes of an element of the output.
-    stored: i64,
+    pub(super) stored: i64,
     turned: Turned,
     /// The indices over all other axes.
     outside: usize,
     /// The rows of a tile, its columns, and how many tiles make a part.
-    rows: usize,
-    columns: usize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
     tiles: usize,
     /// Every tile of a square is followed by its mirror image.
     mirrored: bool,
+    /// What is turned crowds a cache.
+    crowded: bool,
+    /// A matrix and its transpose, if they are large and crowded.
+    twins: Option<Twins>,
     /// The next tile is asked for early.
     fetches: bool,
 }
 
 /// One tile.
-struct Tile {
-    rows: usize,
-    columns: usize,
+pub(super) struct Tile {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
     /// How far the operands, the output and the position are, at its first element, from their first.
-    places: SmallVec<[i64; 8]>,
+    pub(super) places: SmallVec<[i64; 8]>,
 }
 
 impl Tiled {
-    /// `None` where no operand is worth turning. The whole output, of which the program may make a part, has so many bytes.
-    pub(super) fn of(program: &LoopProgram, bytes: usize, full: Width) -> Option<Tiled> {
+    /// `None` where no operand is worth turning.
+    pub(super) fn of(program: &LoopProgram, around: codegen::Around<'_>, full: Width) -> Option<Tiled> {
         assert!(program.reduced.is_empty(), "reduced axes need a fold");
         let (strided, output) = (strided(program)?, program.loads.len());
         let positions = dense(&program.outer);
@@ -104,22 +113,33 @@ impl Tiled {
         };
         let elements = PART_WORK / (program.words.len() + 4);
         let is_mixed = turned.len() < program.loads.len();
-        let way = match straight(program, bytes, &walk, full) {
+        let way = match straight(program, around, &walk, full) {
             Some(way) => way,
-            None => Way::Kernel(Stores::new(spec, bytes, &walk, output)?),
+            None => Way::Kernel(Stores::new(spec, around, &walk, output)?),
+        };
+        let bases = Bases::new(program, &strided);
+        // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
+        let mirrored = is_mixed && down == walk.inner() && rows == columns;
+        let crowds =
+            |&(k, _): &(usize, Transpose)| walk.strides[k][walk.sizes.len() - 1] * bases.size(k) % CROWDED == 0;
+        let crowded = turned.iter().any(crowds);
+        let twins = match turned[..] {
+            [one] if mirrored && crowded && around.bytes >= LARGE => Twins::of(&walk, &bases, one),
+            _ => None,
         };
         Some(Tiled {
             way,
-            bases: Bases::new(program, &strided),
+            bases,
             stored: program.stored.size() as i64,
             turned,
             outside: walk.sizes[..walk.sizes.len() - 2].iter().product(),
             rows,
             columns,
             tiles: (elements / (rows * columns)).max(1),
-            // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
-            mirrored: is_mixed && down == walk.inner() && rows == columns,
-            fetches: bytes >= LARGE,
+            mirrored,
+            crowded,
+            twins,
+            fetches: around.bytes >= LARGE,
             walk,
         })
     }
@@ -128,7 +148,7 @@ impl Tiled {
     pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
         match &self.way {
             Way::Kernel(stores) => stores.all(),
-            Way::Straight { .. } => Vec::new(),
+            Way::Straight(_) => Vec::new(),
         }
     }
 
@@ -139,7 +159,7 @@ impl Tiled {
     }
 
     /// How many tiles there are.
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         let [across, down] = self.grid();
         self.outside * across * down
     }
@@ -149,18 +169,35 @@ impl Tiled {
     }
 
     /// The strides of an operand along the rows' axis and the columns'.
-    fn strides(&self, operand: usize) -> [i64; 2] {
+    pub(super) fn strides(&self, operand: usize) -> [i64; 2] {
         let strides = &self.walk.strides[operand];
         [strides[strides.len() - 2], strides[strides.len() - 1]]
     }
 
-    fn tile(&self, number: usize) -> Tile {
+    /// Where a tile is outside, and its row and column in the grid.
+    fn place(&self, number: usize) -> (usize, [usize; 2]) {
         let [across, down] = self.grid();
         let (outside, number) = (number / (across * down), number % (across * down));
-        let [row, column] = match self.mirrored {
+        let place = match self.mirrored {
             true => mirrored(number, down),
             false => [number % down, number / down],
         };
+        (outside, place)
+    }
+
+    /// Whether the mirror image of a tile comes next.
+    pub(super) fn is_mirrored(&self, number: usize) -> bool {
+        let ((outside, [row, column]), next) = (self.place(number), self.place(number + 1));
+        self.mirrored && row != column && next == (outside, [column, row])
+    }
+
+    /// The address of a tile's first result.
+    pub(super) fn output_at(&self, tile: &Tile, on: &codegen::Call<'_>) -> i64 {
+        on.out.addr() as i64 + tile.places[on.loads.len()] * self.stored
+    }
+
+    pub(super) fn tile(&self, number: usize) -> Tile {
+        let (outside, [row, column]) = self.place(number);
         let (row, column) = (row * self.rows, column * self.columns);
         let mut places = SmallVec::from_elem(0, self.walk.strides.len());
         self.walk.outside(outside, &mut places);
@@ -182,23 +219,21 @@ impl Tiled {
         }
         match &self.way {
             // SAFETY: the caller's promise.
-            Way::Kernel(stores) => unsafe { self.run_kernel(stores, numbers, on) },
-            Way::Straight { near, far } => {
-                let is_aligned = on.out.addr().is_multiple_of(LINE);
-                let far = far.filter(|_| is_aligned);
-                // SAFETY: the caller's promise.
-                numbers.for_each(|number| unsafe { self.turn_straight(number, far.unwrap_or(*near), on) });
-                if far.is_some() {
-                    stream::finish();
+            Way::Kernel(stores) => unsafe {
+                match &self.twins {
+                    Some(twins) if twins.are_in(on) => self.run_twins(twins, stores, numbers, on),
+                    _ => self.run_kernel(stores, numbers, on),
                 }
-            }
+            },
+            // SAFETY: the caller's promise.
+            Way::Straight(turn) => numbers.for_each(|number| unsafe { self.turn_straight(number, *turn, on) }),
         }
     }
 
     /// Turns a tile into the output.
     ///
     /// # Safety
-    /// As for [`Tiled::run`]; the function is one for this output.
+    /// As for [`Tiled::run`].
     unsafe fn turn_straight(&self, number: usize, turn: Transpose, on: &codegen::Call<'_>) {
         let tile = self.tile(number);
         let size = self.stored as isize;
@@ -222,11 +257,10 @@ impl Tiled {
         let all_tiles: usize = self.turned.iter().map(|&(operand, _)| self.tile_bytes(operand)).sum();
         let mut scratch = Scratch::new(frame_bytes + all_tiles);
         let mut tile = self.tile(numbers.start);
-        let to = |tile: &Tile| on.out.addr() as i64 + tile.places[operands] * self.stored;
         // SAFETY: the frame has the kernel's size and starts on a cache line, and the tiles come after it; the rows and columns told to
         // the kernel and to those that turn are of the program's index space, for which the caller vouches.
         unsafe {
-            let mut call = Call::new(stores.choose(to(&tile)), scratch.start());
+            let mut call = Call::new(stores.choose(self.output_at(&tile, on)), scratch.start());
             call.scalars(on.scalars);
             for k in 0..operands {
                 call.step(k, self.strides(k)[0] * self.bases.size(k));
@@ -235,7 +269,7 @@ impl Tiled {
             for number in numbers {
                 (0..operands).for_each(|k| call.pointer(k, self.bases.address(on, k, tile.places[k])));
                 self.turn(&tile, on, &mut call, scratch.start().add(frame_bytes));
-                call.pointer(operands, to(&tile));
+                call.pointer(operands, self.output_at(&tile, on));
                 let position = self.bases.position(on, tile.places[operands + 1] as usize);
                 call.position(position, self.strides(operands + 1)[0] as usize);
                 let next = (number + 1 < count).then(|| self.tile(number + 1));
@@ -284,7 +318,7 @@ impl Tiled {
         let shares = tile.rows.div_ceil(rows);
         let mut operands: SmallVec<[Ahead; 4]> = (0..on.loads.len()).filter_map(|k| self.ahead(k, next, on)).collect();
         for share in 0..shares {
-            operands.iter_mut().for_each(|operand| operand.fetch_share(shares));
+            operands.iter_mut().for_each(|operand| operand.fetch_share(shares, self.crowded));
             // SAFETY: the caller's promise; a kernel leaves its pointers at the next row.
             unsafe { call.run(rows.min(tile.rows - share * rows), tile.columns) };
         }
@@ -306,21 +340,22 @@ impl Tiled {
 }
 
 /// Pieces of memory, at equal distances, that will be read soon.
-struct Ahead {
-    next: *const u8,
-    apart: isize,
-    bytes: usize,
-    count: usize,
+pub(super) struct Ahead {
+    pub(super) next: *const u8,
+    pub(super) apart: isize,
+    pub(super) bytes: usize,
+    pub(super) count: usize,
     /// Those that have not been asked for.
-    left: usize,
+    pub(super) left: usize,
 }
 
 impl Ahead {
-    /// Asks for the next of so many shares.
-    fn fetch_share(&mut self, shares: usize) {
+    /// Asks for the next of so many shares. What crowds the nearest cache would not stay there.
+    pub(super) fn fetch_share(&mut self, shares: usize, crowded: bool) {
         let share = self.count.div_ceil(shares).min(self.left);
         for _ in 0..share {
-            codegen::fetch(self.next, self.bytes);
+            let fetch = if crowded { codegen::fetch_half_way } else { codegen::fetch };
+            fetch(self.next, self.bytes);
             self.next = self.next.wrapping_offset(self.apart);
         }
         self.left -= share;
@@ -348,18 +383,16 @@ fn mirrored(number: usize, count: usize) -> [usize; 2] {
 }
 
 /// The way to the output where nothing but turning is to be done, and the machine has registers of 512 bits for it. Elements of 4 and 8 bytes
-/// are their own lanes: as they lie they are what a kernel would store.
-fn straight(program: &LoopProgram, bytes: usize, walk: &Walk, full: Width) -> Option<Way> {
+/// are their own lanes: as they lie they are what a kernel would store. What is better stored past the caches is left to a kernel.
+fn straight(program: &LoopProgram, around: codegen::Around<'_>, walk: &Walk, full: Width) -> Option<Way> {
     let [(Word::Load { dtype, .. }, _)] = program.words[..] else { return None };
     let (size, strides) = (dtype.size(), &walk.strides[1]);
     let outside = &strides[..strides.len() - 1];
     if full != Width::Z || dtype != program.stored || outside.iter().any(|&stride| stride < 0) {
         return None;
     }
-    let near = transpose_wide::of_size(size, false)?;
-    let is_aligned = outside.iter().all(|&stride| (stride as usize * size).is_multiple_of(LINE));
-    let far = transpose_wide::of_size(size, true).filter(|_| bytes >= LARGE && is_aligned);
-    Some(Way::Straight { near, far })
+    let is_aligned = stream::are_aligned(walk, 1, size, around.apart, Width::Y);
+    if around.bytes >= LARGE && is_aligned { None } else { transpose_wide::of_size(size, false).map(Way::Straight) }
 }
 
 /// The axis whose neighbours lie side by side for operands that step along the last, and those operands.
@@ -374,7 +407,7 @@ fn turned_operands(walk: &Walk, program: &LoopProgram, full: Width) -> Option<(u
     let turned = operands.iter().enumerate().filter(|(_, strides)| steps(strides) && strides[axis] == 1);
     let how = |(operand, _): (usize, _)| {
         let size = program.loads[operand].dtype.size();
-        let wide = transpose_wide::of_size(size, false).filter(|_| full == Width::Z);
+        let wide = transpose_wide::of_size(size, true).filter(|_| full == Width::Z);
         (operand, wide.unwrap_or_else(|| transpose::of_size(size)))
     };
     (walk.sizes[last] >= SHORTEST).then(|| (axis, turned.map(how).collect()))

@@ -22,6 +22,33 @@ pub(super) fn of_size(size: usize) -> Transpose {
     }
 }
 
+/// Copies rows of so many bytes, which lie `from_step` and `to_step` bytes apart.
+///
+/// # Safety
+/// The machine has AVX2; the rows of `from` can be read, those of `to` written, and they do not overlap.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn copy_rows(
+    from: *const u8,
+    from_step: isize,
+    to: *mut u8,
+    to_step: usize,
+    rows: usize,
+    bytes: usize,
+) {
+    const VECTOR: usize = 32;
+    let whole = bytes - bytes % VECTOR;
+    for row in 0..rows {
+        // SAFETY: vectors and what is left behind them lie in the row, for which the caller vouches.
+        unsafe {
+            let (from, to) = (from.offset(row as isize * from_step), to.add(row * to_step));
+            for at in (0..whole).step_by(VECTOR) {
+                _mm256_storeu_si256(to.add(at).cast(), _mm256_loadu_si256(from.add(at).cast()));
+            }
+            std::ptr::copy_nonoverlapping(from.add(whole), to.add(whole), bytes - whole);
+        }
+    }
+}
+
 /// An element, and how a square block of `N` rows is turned.
 trait Element<const N: usize>: Copy {
     /// # Safety

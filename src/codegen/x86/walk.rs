@@ -91,6 +91,11 @@ impl Bases {
         self.operands.len()
     }
 
+    /// Whether two operands begin equally far from their first bytes, wherever a call's origin is, and have elements of the same size.
+    pub(super) fn begin_alike(&self, one: usize, other: usize) -> bool {
+        self.operands[one] == self.operands[other]
+    }
+
     /// The bytes of an element.
     pub(super) fn size(&self, operand: usize) -> i64 {
         self.operands[operand].2

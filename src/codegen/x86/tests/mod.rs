@@ -36,7 +36,7 @@ fn jit(program: &LoopProgram) -> Option<Compiled> {
 
 /// As [`jit`], for a part of an output of so many bytes, in such registers.
 fn jit_for(program: &LoopProgram, bytes: usize, full: Width) -> Option<Compiled> {
-    Jit::of(program, Around { bytes, next: &[] }, full).map(|jit| Compiled(codegen::Kind::Jit(jit)))
+    Jit::of(program, Around { bytes, ..Around::default() }, full).map(|jit| Compiled(codegen::Kind::Jit(jit)))
 }
 
 /// Runs a program on operands in memory that ends, or begins, at a page nobody may touch.
@@ -49,10 +49,15 @@ fn run(
 ) -> Vec<Literal> {
     let buffers: Vec<Guarded> = operands.iter().map(|values| Guarded::of(values, at_end)).collect();
     let loads: Vec<*const u8> = buffers.iter().map(Guarded::start).collect();
+    run_on(program, compiled, &loads, told, at_end)
+}
+
+/// The same on operands that lie where they do.
+fn run_on(program: &LoopProgram, compiled: &Compiled, loads: &[*const u8], told: &Told, at_end: bool) -> Vec<Literal> {
     let places = places(program);
     let count = places.iter().max().map_or(0, |last| last + 1);
     let mut out = Guarded::new(count * program.stored.size(), at_end);
-    let call = Call { loads: &loads, scalars: &told.scalars, out: out.start_mut(), origin: told.origin };
+    let call = Call { loads, scalars: &told.scalars, out: out.start_mut(), origin: told.origin };
     // SAFETY: whoever made the program vouches for its positions, and `out` has room for all outputs.
     unsafe { compiled.run_all(&call) }.expect("what is served has no faults");
     out.elements(program.stored, &places)
@@ -98,7 +103,6 @@ fn check_told(program: &LoopProgram, operands: &[Vec<Literal>], told: &Told) -> 
 
 /// The kernels that serve a program, in all registers that there could be.
 fn kernels(program: &LoopProgram) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
-    let all =
-        [Width::Y, Width::Z].into_iter().filter_map(|full| Jit::of(program, Around { bytes: 0, next: &[] }, full));
+    let all = [Width::Y, Width::Z].into_iter().filter_map(|full| Jit::of(program, Around::default(), full));
     all.flat_map(|jit| jit.kernels()).collect()
 }

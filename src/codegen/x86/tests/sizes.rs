@@ -268,7 +268,7 @@ fn folds_of_much_memory_take_two_leaves_at_once() {
 /// Fails unless there is a kernel for two rows at once, in registers of 256 bits.
 fn assert_pairs(program: &LoopProgram) {
     if machine() {
-        let listing = Jit::of(program, Around { bytes: 0, next: &[] }, Width::Y).expect("it is served").assembly();
+        let listing = Jit::of(program, Around::default(), Width::Y).expect("it is served").assembly();
         assert!(listing.contains("two rows at once"), "{listing}");
     }
 }

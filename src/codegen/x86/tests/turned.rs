@@ -2,9 +2,11 @@
 
 use super::super::asm::Width;
 use super::super::{Jit, Kind, machine};
-use super::check;
+use super::guarded::Guarded;
+use super::{check, jit_for, run_on, widths};
 use crate::codegen::Around;
 use crate::codegen::block::tests::Random;
+use crate::codegen::block::tests::scalar::{Scalar, Told, evaluate};
 use crate::dtype::{DType, Literal};
 use crate::lower::program::{Access, Load, LoopProgram, dense};
 use crate::ops::vector::{Emit, Lane, Unary, Val};
@@ -58,7 +60,7 @@ fn program(
 
 /// Whether the program is walked in tiles.
 fn is_tiled(program: &LoopProgram) -> bool {
-    matches!(Jit::of(program, Around { bytes: 0, next: &[] }, Width::Y), Some(Jit(Kind::Tiled(_))))
+    matches!(Jit::of(program, Around::default(), Width::Y), Some(Jit(Kind::Tiled(_))))
 }
 
 #[test]
@@ -120,6 +122,41 @@ fn operands_that_disagree_in_one_expression() {
             });
             assert!(check(&program, &operands));
             assert_eq!(is_tiled(&program), machine());
+        }
+    }
+}
+
+#[test]
+fn a_large_matrix_meets_its_own_transpose() {
+    let mut random = Random::new(15);
+    for (batch, n) in [(1, 8), (1, 64), (2, 65), (1, 200), (3, 130), (1, 333)] {
+        for dtype in [DType::F32, DType::F64, DType::I16, DType::U8] {
+            // Rows that crowd a cache, and rows that do not.
+            for pitch in [2048, n + 3] {
+                let (pitch, size) = (pitch as i64, n as i64);
+                let matrix = |strides: [i64; 2]| (dtype, 5, vec![pitch * size, strides[0], strides[1]]);
+                let loads = [matrix([pitch, 1]), matrix([1, pitch]), (dtype, 0, vec![0, 0, 1])];
+                let (program, mut operands) = program(&mut random, &[batch, n, n], &loads, dtype, |emit, values| {
+                    let difference = emit.sub(values[0], values[1]);
+                    let sum = emit.add(difference, values[2]);
+                    match dtype {
+                        DType::U8 => emit.convert(Unary::WrapU8, sum, Lane::I32),
+                        DType::I16 => emit.convert(Unary::WrapI16, sum, Lane::I32),
+                        _ => sum,
+                    }
+                });
+                operands[1] = operands[0].clone();
+                let expected = evaluate(&program, &operands, &Told::default()).expect("no faults");
+                let buffers = [&operands[0], &operands[2]].map(|values| Guarded::of(values, true));
+                let loads = [buffers[0].start(), buffers[0].start(), buffers[1].start()];
+                for &full in widths() {
+                    let compiled = jit_for(&program, usize::MAX, full).expect("it is served");
+                    let found = run_on(&program, &compiled, &loads, &Told::default(), false);
+                    let is_same = |(&a, &b): (&Literal, &Literal)| Scalar::of(a).same(Scalar::of(b));
+                    assert_eq!(found.len(), expected.len());
+                    assert!(found.iter().zip(&expected).all(is_same), "{dtype} {batch} {n} {pitch} {full:?}");
+                }
+            }
         }
     }
 }

@@ -386,9 +386,17 @@ impl<'a> Deciding<'a> {
         let grows = facts.reach.saturating_mul(GROWS) <= node.len();
         let again = cheap && (grows || (!facts.reads_made && !reduces));
         let repeats = places.iter().any(|(_, frame)| self.groups.frames.repeats(*frame));
-        let worth_it = facts.cost == 0 || (cheap && !facts.reads) || (once && (!repeats || again));
+        let slight = !repeats && places.len() <= MOST_TIMES && self.is_slight(node);
+        let worth_it = facts.cost == 0 || (cheap && !facts.reads) || (once && (!repeats || again)) || slight;
         let has_room = |sink: &Sink| self.sinks.get(sink).is_none_or(|(size, _)| *size < EXPRESSION_LIMIT);
         worth_it && places.iter().all(|(sink, frame)| has_room(sink) && self.is_possible(node, *frame))
+    }
+
+    /// Whether a node is a cheap step from one operand of its size, all others being far smaller: reading that operand instead takes no
+    /// longer than reading the node would, and nothing has to be written.
+    fn is_slight(&self, node: &Node) -> bool {
+        let is_large = |input: &&&Node| self.snapshot.base(input).len().saturating_mul(GROWS) > node.len();
+        weight(self.snapshot.op(node)) <= 1 && self.snapshot.inputs(node).iter().filter(is_large).count() <= 1
     }
 
     /// Whether a node can be computed in a frame.

@@ -357,6 +357,23 @@ fn a_one_hot_is_never_stored_where_a_product_or_a_reduction_takes_it() {
 }
 
 #[test]
+fn what_is_one_cheap_step_from_one_large_operand_is_never_stored() {
+    // Numbers are broadcast by ops; each difference is summed and, with the sums, used again.
+    let (x, y, row) = (data(&[20, 64], 1), data(&[20, 64], 2), data(&[20, 1], 3));
+    let twice = |centred: &Node| centred * &(centred * centred).reduce("sum", ReduceKind::Sum, &[1], true).unwrap();
+    let stored = |node: Node| {
+        let node = node.base_and_view().0;
+        let plan = kernels(std::slice::from_ref(&node));
+        agrees(&[node]);
+        plan.iter().flat_map(|kernel| &kernel.stages).filter(|stage| stage.node.len() == 20 * 64).count() - 1
+    };
+    assert_eq!(stored(twice(&(&x - &row))), 0);
+    assert_eq!(stored(twice(&(&x - &y))), 1, "two large operands");
+    assert_eq!(stored(twice(&(&x - &row).exp())), 1, "a dear step");
+    assert_eq!(stored(norm::layer_norm(&x, &[64], None, None, 1e-5).unwrap()), 0, "what is centred");
+}
+
+#[test]
 fn windows_are_no_folds() {
     let pooled = |sizes: &[usize]| only(&input("x", sizes).reduce("max", ReduceKind::Max, &[2, 4], false).unwrap());
     assert!(pooled(&[16, 8, 2, 8, 2]).reduce.is_none(), "four elements each");

@@ -27,8 +27,8 @@ pub(super) fn finish() {
     unsafe { _mm_sfence() };
 }
 
-/// Whether all rows of a walk's output, of elements of so many bytes, begin as stores past the caches from such registers need it, in all runs, if the first
-/// does: runs lie so many bytes apart.
+/// Whether all rows of a walk's output, of elements of so many bytes, begin as stores past the caches from such registers need it if the
+/// first does, in all runs: those lie so many bytes apart.
 pub(super) fn are_aligned(walk: &Walk, output: usize, size: usize, apart: i64, width: Width) -> bool {
     let (strides, to) = (&walk.strides[output], width.bytes() as i64);
     apart % to == 0 && strides[..strides.len() - 1].iter().all(|stride| stride * size as i64 % to == 0)

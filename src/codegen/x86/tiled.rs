@@ -267,11 +267,8 @@ impl Tiled {
             }
             call.step(operands, self.strides(operands)[0] * self.stored);
             for number in numbers {
-                (0..operands).for_each(|k| call.pointer(k, self.bases.address(on, k, tile.places[k])));
+                self.go_to(&tile, on, &mut call);
                 self.turn(&tile, on, &mut call, scratch.start().add(frame_bytes));
-                call.pointer(operands, self.output_at(&tile, on));
-                let position = self.bases.position(on, tile.places[operands + 1] as usize);
-                call.position(position, self.strides(operands + 1)[0] as usize);
                 let next = (number + 1 < count).then(|| self.tile(number + 1));
                 match &next {
                     Some(next) if self.fetches => self.store_and_fetch(&tile, next, on, &mut call),
@@ -282,6 +279,15 @@ impl Tiled {
             }
         }
         stores.finish();
+    }
+
+    /// Tells a kernel where operands and output of a tile begin, as they lie.
+    pub(super) fn go_to(&self, tile: &Tile, on: &codegen::Call<'_>, call: &mut Call<'_>) {
+        let operands = on.loads.len();
+        (0..operands).for_each(|k| call.pointer(k, self.bases.address(on, k, tile.places[k])));
+        call.pointer(operands, self.output_at(tile, on));
+        let position = self.bases.position(on, tile.places[operands + 1] as usize);
+        call.position(position, self.strides(operands + 1)[0] as usize);
     }
 
     /// The bytes of a turned tile of an operand.

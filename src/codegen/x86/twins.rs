@@ -147,13 +147,9 @@ impl Tiled {
         room: &Room,
         ahead: &mut [Ahead],
     ) {
-        let operands = on.loads.len();
         let size = self.bases.size(twins.plain) as usize;
-        (0..operands).for_each(|k| call.pointer(k, self.bases.address(on, k, tile.places[k])));
+        self.go_to(tile, on, call);
         call.pointer(twins.plain, room.plain.addr() as i64);
-        call.pointer(operands, self.output_at(tile, on));
-        let position = self.bases.position(on, tile.places[operands + 1] as usize);
-        call.position(position, self.strides(operands + 1)[0] as usize);
         let shares = tile.rows.div_ceil(AT_ONCE);
         for first in (0..tile.rows).step_by(LINE / size) {
             let rows = (LINE / size).min(tile.rows - first);

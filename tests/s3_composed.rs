@@ -171,3 +171,33 @@ fn s3_88_conv2d_agrees_with_its_definition() -> Result<()> {
     in_both!(check);
     Ok(())
 }
+
+#[test]
+fn rows_with_an_infinity_have_no_softmax_as_in_pytorch() -> Result<()> {
+    fn check<T: FloatDType>(_epsilon: f64) -> Result<()> {
+        let (inf, low) = (f64::INFINITY, f64::NEG_INFINITY);
+        // Rows are long enough for vectors, and for what is left over behind them.
+        for (row, expected) in [([inf, 1.0, 2.0], None), ([low; 3], None), ([low, 1.0, 2.0], Some([0.0, 0.268_941_42]))]
+        {
+            for copies in [1, 23] {
+                let x = tensor::<T>(&row.repeat(copies)).reshape([1, 3 * copies]);
+                let (soft, log) = (x.softmax(1).data()?, x.log_softmax(1).data()?);
+                let loss = x.cross_entropy(&Tensor::<i64, _>::new([1])).item()?;
+                match expected {
+                    None => {
+                        let all = soft.iter().chain(&log).chain([&loss]);
+                        assert!(all.into_iter().all(|v| v.to_f64().is_nan()), "{row:?} {copies}: {soft:?} {log:?}")
+                    }
+                    Some([first, second]) => {
+                        assert_eq!(soft[0].to_f64(), first);
+                        assert!((soft[1].to_f64() * copies as f64 - second).abs() < 1e-6, "{soft:?}");
+                        assert_eq!(log[0].to_f64(), low);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+    in_both!(check);
+    Ok(())
+}

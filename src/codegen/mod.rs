@@ -11,6 +11,7 @@ mod x86;
 
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
+use order::Order;
 
 /// A program made ready to run. It may be run any number of times, by several threads at once.
 pub(crate) struct Compiled(Kind);
@@ -62,6 +63,22 @@ pub(crate) fn compile_for(program: &LoopProgram, around: Around<'_>) -> Compiled
         return Compiled(Kind::Jit(jit));
     }
     Compiled::interpreted(program, block::vector_unit())
+}
+
+/// As [`compile_for`], for a fold that also stores whatever it folds, as `plain` would read it: to its last operand, which no word loads. `None`
+/// where the two are better done one after the other, or the order of the fold would not be that of `plain`.
+pub(crate) fn compile_keeping(program: &LoopProgram, plain: &LoopProgram, around: Around<'_>) -> Option<Compiled> {
+    let is_along = |program: &LoopProgram| Order::of(program) == Order::Along;
+    if !is_along(program) || !is_along(plain) {
+        return None;
+    }
+    #[cfg(all(target_arch = "x86_64", unix))]
+    return x86::Jit::offer_keeping(program, around).map(|jit| Compiled(Kind::Jit(jit)));
+    #[cfg(not(all(target_arch = "x86_64", unix)))]
+    {
+        let _ = around;
+        None
+    }
 }
 
 impl Compiled {

@@ -1,6 +1,7 @@
 //! A loop program cut into rows: the same loops over a few rows at a time.
 
-use super::program::{Access, Guard, LoopProgram, dense};
+use super::program::{Access, Guard, Load, LoopProgram, dense};
+use crate::dtype::DType;
 use crate::ops::vector::Word;
 use crate::schedule::collapsed;
 use crate::shape::Expr;
@@ -52,6 +53,24 @@ impl RowProgram {
             cut(&mut program, part.axis + 1 - self.lead, &part.range, bounds[0]);
         }
         program
+    }
+
+    /// The fold of what this program stores, if `fold` is no more than that. It is told where that is stored as its last operand, and may store it
+    /// on the way.
+    pub(crate) fn folded_by(&self, fold: &RowProgram) -> Option<RowProgram> {
+        let (map, fold) = (&self.program, &fold.program);
+        let ([load], [(Word::Load { .. }, _)]) = (&fold.loads[..], &fold.words[..]) else { return None };
+        let stored = Access::Strided { offset: 0, strides: map.store.clone() };
+        let is_same_space = map.outer.iter().eq(fold.outer.iter().chain(&fold.reduced));
+        let is_plain = map.fold.is_none() && fold.fold.is_some() && load.access == stored && load.dtype == map.stored;
+        // Elements of these dtypes are read as they were stored.
+        if !is_same_space || !is_plain || !matches!(map.stored, DType::F32 | DType::F64) || fold.stored != map.stored {
+            return None;
+        }
+        let loads = map.loads.iter().cloned().chain([Load { dtype: map.stored, access: stored }]).collect();
+        let (words, indices) = (map.words.clone(), map.indices.clone());
+        let program = LoopProgram { loads, words, indices, result: map.result, ..fold.clone() };
+        Some(RowProgram { program, lead: self.lead })
     }
 
     /// The elements of the output before the first that a part of it writes.

@@ -87,6 +87,11 @@ impl Early {
         Early(std::mem::take(&mut fetches.shares).into_iter().filter_map(of).collect())
     }
 
+    /// Fetches what another would, too.
+    pub(super) fn join(&mut self, other: Early) {
+        self.0.extend(other.0);
+    }
+
     /// Fetches the shares that belong to the tile after the one that begins with a row.
     pub(super) fn fetch(&self, space: &Space, row: usize) {
         for (value, start, step, bytes) in &self.0 {

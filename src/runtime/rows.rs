@@ -1,5 +1,7 @@
 //! Kernels of several stages that run row by row, with what lies between them in scratch.
 
+mod kept;
+
 use super::contraction::{RowProduct, contract_of_rows};
 use super::fetch::{self, Early};
 use super::layout::{Wish, arrange};
@@ -240,6 +242,8 @@ impl RowStage {
 /// A kernel ready to run row by row.
 pub(super) struct Rows {
     stages: Vec<RowStage>,
+    /// By stage of the kernel, which of them runs it: one may run two.
+    of_stage: Vec<usize>,
     /// Where in a thread's scratch the products have theirs.
     product_scratch: usize,
     tiles: Tiles,
@@ -260,9 +264,9 @@ impl Rows {
         Preparing { prepare, kernel, roles, hidden, tile, tiles, wishes: Vec::new() }.rows(programs, rows)
     }
 
-    /// What runs each stage, on a whole tile.
+    /// What runs each stage of the kernel, on a whole tile.
     pub(super) fn compiled(&self) -> Vec<&Compiled> {
-        let code = self.stages.iter().filter_map(|stage| match &stage.runners[0] {
+        let code = self.of_stage.iter().filter_map(|&stage| match &self.stages[stage].runners[0] {
             Runner::Code(compiled, _) => Some(compiled),
             Runner::Product(_) | Runner::Strip(..) => None,
         });
@@ -401,9 +405,18 @@ impl Preparing<'_, '_> {
     fn rows(mut self, programs: Vec<RowProgram>, rows: usize) -> Rows {
         let mut plan = fetch::plan(self.kernel, &programs, rows, self.tile);
         let mut inside: Vec<Inside> = Vec::new();
-        let mut stages = Vec::with_capacity(programs.len());
-        for (at, program) in programs.into_iter().enumerate() {
-            stages.push(self.stage(at, program, &plan[at].next, &mut inside));
+        let mut stages: Vec<RowStage> = Vec::with_capacity(programs.len());
+        let mut of_stage = Vec::with_capacity(programs.len());
+        let mut programs = programs.into_iter().peekable();
+        while let Some(program) = programs.next() {
+            let (at, next) = (of_stage.len(), &plan[of_stage.len()].next);
+            of_stage.push(stages.len());
+            let both = programs.peek().and_then(|fold| self.kept(at, &program, fold, next, &mut inside));
+            if both.is_some() {
+                programs.next();
+                of_stage.push(stages.len());
+            }
+            stages.push(both.unwrap_or_else(|| self.stage(at, program, next, &mut inside)));
         }
         let (offsets, scratch) = arrange(&self.wishes);
         let place = |spot: &mut Spot| {
@@ -423,12 +436,13 @@ impl Preparing<'_, '_> {
         let own = products.max().unwrap_or(0);
         self.prepare.scratch = self.prepare.scratch.max(scratch + own.next_multiple_of(ALIGN));
         for (at, fetches) in plan.iter_mut().enumerate() {
-            stages[at].early = Early::new(fetches, |[stage, slot]| match stages[stage].loads[slot] {
+            let early = Early::new(fetches, |[stage, slot]| match stages[of_stage[stage]].loads[slot] {
                 Spot::Whole(value) => Some(value),
                 Spot::Scratch(_) => None,
             });
+            stages[of_stage[at]].early.join(early);
         }
-        Rows { stages, product_scratch: scratch, tiles: self.tiles }
+        Rows { stages, of_stage, product_scratch: scratch, tiles: self.tiles }
     }
 
     /// Scratch from one stage to another; its number stands for its place until all is known.
@@ -439,34 +453,19 @@ impl Preparing<'_, '_> {
 
     fn stage(&mut self, at: usize, program: RowProgram, next: &[i64], inside: &mut Vec<Inside>) -> RowStage {
         let (stage, last) = (&self.kernel.stages[at], self.kernel.stages.len() - 1);
-        let work = map_reduce(stage);
-        let size = work.dtype.size();
-        let find = |prepare: &mut Prepare<'_>, read: usize| {
-            let node = &stage.reads[read];
-            let found = inside.iter().find(|(id, ..)| *id == node.id());
-            found.map_or_else(|| (Spot::Whole(prepare.read(node)), None), |&(_, spot, pitch)| (spot, pitch))
-        };
-        let (loads, pitches): (SmallVec<[Spot; 4]>, SmallVec<[Option<i64>; 4]>) =
-            work.loads.iter().map(|load| find(self.prepare, load.read)).unzip();
-        let mut readers = (at + 1..=last).filter(|&later| self.kernel.stages[later].reads.contains(&stage.node));
-        let last_reader = readers.next_back();
-        let (out, pitch) = if self.prepare.is_whole(&stage.node, self.kernel) {
-            (Spot::Whole(self.prepare.make(&stage.node, None)), None)
-        } else {
-            let pitch = self.pitch(program.row_len(), size);
-            (Spot::Scratch(self.reserve(self.tile * pitch * size, at, last_reader.unwrap_or(at))), Some(pitch as i64))
-        };
-        inside.push((stage.node.id(), out, pitch));
+        let size = map_reduce(stage).dtype.size();
+        let (loads, pitches) = self.operands(at, inside);
+        let pitch = self.pitch(at, &program);
+        let out = self.output(at, at, pitch, inside);
         // What a later stage reads had better stay in the cache.
-        let bytes = if last_reader.is_some() { 0 } else { stage.node.len() * size };
+        let bytes = if self.last_reader(at).is_some() { 0 } else { stage.node.len() * size };
         let around = Around { bytes, apart: program.store_shift(self.tile) * size as i64, next };
-        let tile = TileProgram { program: &program, pitches: &pitches, pitch };
+        let tile = TileProgram { program: &program, pitches: &pitches, pitch: pitch.map(|pitch| pitch as i64) };
         let strip = self.strip(at, &tile, last);
         let (runners, of_kind) = self.runners(at, &tile, strip.as_ref(), around);
-        let is_moving = |&slot: &usize| matches!(loads[slot], Spot::Whole(_)) && program.moves(slot);
         RowStage {
             frame: self.reserve(runners[0].repeated_bytes(), 0, last),
-            moving: (0..loads.len()).filter(is_moving).collect(),
+            moving: moving(&loads, &program),
             runners,
             of_kind,
             strip,
@@ -480,10 +479,46 @@ impl Preparing<'_, '_> {
         }
     }
 
-    /// The elements from one row to the next in scratch.
-    fn pitch(&self, row: usize, size: usize) -> usize {
+    /// Where the operands of a stage are, and how far apart their rows in scratch.
+    fn operands(&mut self, at: usize, inside: &[Inside]) -> (SmallVec<[Spot; 4]>, SmallVec<[Option<i64>; 4]>) {
+        let stage = &self.kernel.stages[at];
+        let find = |prepare: &mut Prepare<'_>, read: usize| {
+            let node = &stage.reads[read];
+            let found = inside.iter().find(|(id, ..)| *id == node.id());
+            found.map_or_else(|| (Spot::Whole(prepare.read(node)), None), |&(_, spot, pitch)| (spot, pitch))
+        };
+        map_reduce(stage).loads.iter().map(|load| find(self.prepare, load.read)).unzip()
+    }
+
+    /// The last stage that reads what a stage makes.
+    fn last_reader(&self, at: usize) -> Option<usize> {
+        let (stages, node) = (&self.kernel.stages, &self.kernel.stages[at].node);
+        (at + 1..stages.len()).rev().find(|&later| stages[later].reads.contains(node))
+    }
+
+    /// The elements from one row to the next in scratch, if that is where a stage's numbers go.
+    fn pitch(&self, at: usize, program: &RowProgram) -> Option<usize> {
+        let stage = &self.kernel.stages[at];
+        if self.prepare.is_whole(&stage.node, self.kernel) {
+            return None;
+        }
+        let (row, size) = (program.row_len(), map_reduce(stage).dtype.size());
         let is_crowded = self.roles.iter().any(Option::is_some) && row > 1 && (row * size).is_multiple_of(CROWDED);
-        if is_crowded { row + ALIGN / size } else { row }
+        Some(if is_crowded { row + ALIGN / size } else { row })
+    }
+
+    /// Where the numbers of a stage go, which begins to write them when stage `from` runs.
+    fn output(&mut self, at: usize, from: usize, pitch: Option<usize>, inside: &mut Vec<Inside>) -> Spot {
+        let stage = &self.kernel.stages[at];
+        let out = match pitch {
+            None => Spot::Whole(self.prepare.make(&stage.node, None)),
+            Some(pitch) => {
+                let bytes = self.tile * pitch * map_reduce(stage).dtype.size();
+                Spot::Scratch(self.reserve(bytes, from, self.last_reader(at).unwrap_or(at)))
+            }
+        };
+        inside.push((stage.node.id(), out, pitch.map(|pitch| pitch as i64)));
+        out
     }
 
     /// The strip that a contraction is, if it can be one.
@@ -544,6 +579,11 @@ impl Preparing<'_, '_> {
         let skip = part.as_ref().map_or(0, |part| tile.program.skipped(part)) * program.stored.size() as i64;
         Runner::Code(codegen::compile_for(&program, around), skip as isize)
     }
+}
+
+/// The operands that are others for every row, and not in scratch.
+fn moving(loads: &[Spot], program: &RowProgram) -> SmallVec<[usize; 4]> {
+    (0..loads.len()).filter(|&slot| matches!(loads[slot], Spot::Whole(_)) && program.moves(slot)).collect()
 }
 
 /// The program of a stage for a few rows, operands in scratch lying as they do there.

@@ -5,7 +5,7 @@
 
 use super::half;
 use super::lanes::{Table, kernel};
-use crate::ops::vector::scale::Scale;
+use crate::ops::vector::scale::{Scale, eighths};
 use crate::ops::vector::{Binary, Compare, Lane, Unary};
 
 /// Stops on a word whose operands no op should have given it.
@@ -73,7 +73,6 @@ pub(super) fn unary(word: Unary, from: Lane) -> Table {
         },
         Unary::Abs => floats!(word, from, |x| x.abs()),
         Unary::Sqrt => floats!(word, from, |x| x.sqrt()),
-        Unary::Lower => floats!(word, from, |x| x.lowered()),
         Unary::Floor => floats!(word, from, |x| x.floor()),
         Unary::Ceil => floats!(word, from, |x| x.ceil()),
         Unary::Trunc => floats!(word, from, |x| x.trunc()),
@@ -140,6 +139,7 @@ pub(super) fn unary(word: Unary, from: Lane) -> Table {
             Lane::I32 | Lane::I64 => copy(from),
             lane => unfit(word, lane),
         },
+        Unary::Eighths => conversions!(word, from, { I32 => |x: u32| -> f32 { eighths(x) } }),
     }
 }
 
@@ -157,6 +157,7 @@ pub(super) fn binary(word: Binary, lane: Lane) -> Table {
         Binary::Min => floats!(word, lane, |a, b| if a < b { a } else { b }),
         Binary::Max => floats!(word, lane, |a, b| if a > b { a } else { b }),
         Binary::Scale => floats!(word, lane, |a, b| a.scaled(b)),
+        Binary::ScaleDown => floats!(word, lane, |a, b| a.scaled_down(b)),
         Binary::MinS => integers!(signed word, lane, |a, b| a.min(b)),
         Binary::MaxS => integers!(signed word, lane, |a, b| a.max(b)),
         Binary::MinU => integers!(unsigned word, lane, |a, b| a.min(b)),

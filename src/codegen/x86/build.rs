@@ -43,8 +43,9 @@ pub(super) enum Kind {
     /// They are stored; past the caches if they `stream`.
     Map { stream: bool },
     /// Those of a row are folded to one lane: a leaf in the order along. `identity` is the bits of a lane. If there are several
-    /// `streams`, so many rows are folded at once, all of whole accumulators.
-    Along { combine: Combine, identity: u64, streams: u8 },
+    /// `streams`, so many rows are folded at once, all of whole accumulators. Each may also be `kept`: stored to this operand, which is
+    /// not read.
+    Along { combine: Combine, identity: u64, streams: u8, kept: Option<u16> },
     /// Those of `steps` steps are folded into the accumulators of a row, lane by lane: some of a leaf in the order across. Rows that
     /// have `kept` elements, if that is not 0, keep their accumulators in registers from one to the next.
     Across { combine: Combine, steps: u8, kept: u16 },
@@ -55,7 +56,7 @@ pub(super) struct Built {
     pub(super) pieces: Pieces,
     /// The elements of a vector.
     pub(super) lanes: usize,
-    /// Which of the words' operands are read at all.
+    /// Which of the words' operands are read at all, or written.
     pub(super) used: Vec<bool>,
     /// How the operands lie: those of the words, then the output (of lanes, for folds), then the accumulators of a fold.
     pub(super) operands: Vec<Read>,
@@ -117,6 +118,10 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let stepped = matches!(spec.kind, Kind::Along { streams: 2.., .. });
     operands.push(Read { dtype: spec.stored, step: along_row, stepped, ahead: 0 });
     let mut accumulator = NONE;
+    if let Kind::Along { combine, kept: Some(kept), .. } = spec.kind {
+        used_operands[usize::from(kept)] = true;
+        select.write(kept, combine.stored, Step::Dense, result);
+    }
     select.pieces.fold = select.pieces.body.len();
     match spec.kind {
         Kind::Map { stream } => {

@@ -4,7 +4,7 @@ use super::asm::Width;
 use super::inst::Id;
 use super::op;
 use super::select::Select;
-use crate::ops::vector::scale::{self, Scale};
+use crate::ops::vector::scale;
 use crate::ops::vector::{Lane, Unary};
 
 /// How rounding instructions round; exceptions are not wanted.
@@ -39,7 +39,6 @@ impl Select {
             },
             Unary::Abs => self.magnitude(wide, width, x),
             Unary::Sqrt => self.rm(if wide { op::SQRTPD } else { op::SQRTPS }, width, x),
-            Unary::Lower => self.lower(wide, width, x),
             Unary::Floor => self.round(wide, width, x, DOWN),
             Unary::Ceil => self.round(wide, width, x, UP),
             Unary::Trunc => self.round(wide, width, x, TOWARDS_ZERO),
@@ -111,6 +110,7 @@ impl Select {
                 self.shift(op::PSLLD, of_32, half, 16)
             }
             Unary::Bits | Unary::FromBits => x,
+            Unary::Eighths => self.eighths(x),
         }
     }
 
@@ -118,16 +118,12 @@ impl Select {
         if wide { self.constant_64(1 << 63) } else { self.constant_32(1 << 31) }
     }
 
-    /// `x · 2^-24` or `x · 2^-55`: by an instruction that does not keep multiply-adds waiting, if there is one.
-    fn lower(&mut self, wide: bool, width: Width, x: Id) -> Id {
-        let has_instruction = self.is_wide();
-        let (op, by) = match (has_instruction, wide) {
-            (true, false) => (op::SCALEFPS, self.constant_32((-scale::LOWER_F32 as f32).to_bits())),
-            (true, true) => (op::SCALEFPD, self.constant_64(f64::from(-scale::LOWER_F64).to_bits())),
-            (false, false) => (op::MULPS, self.constant_32(1f32.lowered().to_bits())),
-            (false, true) => (op::MULPD, self.constant_64(1f64.lowered().to_bits())),
-        };
-        self.rvm(op, width, x, by)
+    /// An entry of the table of eight for each lane: a register has room for all of it, and one of 512 bits for two.
+    fn eighths(&mut self, x: Id) -> Id {
+        let pair = |k: usize| u64::from(scale::EIGHTHS[k]) | u64::from(scale::EIGHTHS[k + 1]) << 32;
+        let table = self.constant([0, 2, 4, 6].map(pair));
+        let width = if self.width(Lane::I32) == Width::Z { Width::Z } else { Width::Y };
+        self.rvm(op::PERMPS, width, x, table)
     }
 
     fn magnitude(&mut self, wide: bool, width: Width, x: Id) -> Id {

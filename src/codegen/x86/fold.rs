@@ -60,6 +60,25 @@ enum Kernels {
 
 impl Fold {
     pub(super) fn of(program: &LoopProgram, fold: program::Fold, full: Width) -> Option<Fold> {
+        Fold::new(program, fold, full, None)
+    }
+
+    /// The fold along that also stores what it folds to its last operand. It may be a part of something larger.
+    pub(super) fn keeping(
+        program: &LoopProgram,
+        fold: program::Fold,
+        full: Width,
+        around: codegen::Around<'_>,
+    ) -> Option<Fold> {
+        Fold::new(program, fold, full, Some(around))
+    }
+
+    fn new(
+        program: &LoopProgram,
+        fold: program::Fold,
+        full: Width,
+        keeping: Option<codegen::Around<'_>>,
+    ) -> Option<Fold> {
         let kept = program.outer.len();
         let walked = match Order::of(program) {
             Order::Along => kept + program.reduced.len(),
@@ -99,16 +118,28 @@ impl Fold {
                 let identity = lane_bits(identity(fold, program.stored));
                 let wide = full == Width::Z;
                 let full = if program.words.len() < MANY_WORDS { Width::Y } else { full };
-                let reads = walk.reads(program)?;
+                let mut reads = walk.reads(program)?;
+                let kept = keeping.map(|around| {
+                    for (read, &next) in reads.iter_mut().zip(around.next) {
+                        read.ahead = i32::try_from(next).unwrap_or(0);
+                    }
+                    given.loads.len() - 1
+                });
+                if kept.is_some_and(|kept| reads[kept].step != Step::Dense) {
+                    return None;
+                }
+                let kept = kept.map(|kept| kept as u16);
                 let is_whole = split.elements > ALONG_LEAF || split.elements.is_multiple_of(ACCUMULATORS);
-                let in_pairs = !wide && is_whole && stages.is_empty() && goes_in_pairs(program, &reads);
+                let in_pairs =
+                    !wide && is_whole && kept.is_none() && stages.is_empty() && goes_in_pairs(program, &reads);
                 let pair = in_pairs.then(|| {
                     let stepped = reads.iter().map(|&read| Read { stepped: true, ..read }).collect();
-                    cache::kernel(spec(stepped, Kind::Along { combine, identity, streams: 2 }, full))
+                    cache::kernel(spec(stepped, Kind::Along { combine, identity, streams: 2, kept: None }, full))
                 });
-                let kernel = cache::kernel(spec(reads, Kind::Along { combine, identity, streams: 1 }, full))?;
+                let kernel = cache::kernel(spec(reads, Kind::Along { combine, identity, streams: 1, kept }, full))?;
                 (walk, Kernels::Along { kernel, pair: pair.flatten() })
             }
+            Order::Across if keeping.is_some() => return None,
             Order::Across => {
                 let spec = |reads, kind| spec(reads, kind, registers_for(full, outputs.inner()));
                 let across = Across::new(program, combine, &split, [&outputs, &reduced], stages.is_empty(), spec)?;

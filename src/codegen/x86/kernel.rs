@@ -92,6 +92,7 @@ impl Kernel {
             Kind::Map { stream: false } => "a map".to_string(),
             Kind::Map { stream: true } => "a map that stores past the caches".to_string(),
             Kind::Along { streams: 2.., .. } => "a fold along each row, two rows at once".to_string(),
+            Kind::Along { kept: Some(_), .. } => "a map, and the fold along each row of what it stores".to_string(),
             Kind::Along { .. } => "a fold along each row".to_string(),
             Kind::Across { steps, kept: 0, .. } => format!("a fold across rows, {steps} at once"),
             Kind::Across { kept, .. } => format!("a fold across rows of {kept}"),
@@ -549,13 +550,13 @@ impl<'s> Writer<'s> {
         self.tail_masks();
         let written = match self.spec.kind {
             Kind::Map { .. } => Some((self.spec.operands.len() as u16, false)),
-            Kind::Along { .. } => None,
+            Kind::Along { kept, .. } => kept.map(|kept| (kept, false)),
             // The accumulators are read as well.
             Kind::Across { .. } => Some((self.spec.operands.len() as u16, true)),
         };
         for (pointer, (operand, copy)) in self.frame.each_pointer().into_iter().enumerate() {
-            let is_read = self.built.used.get(usize::from(operand)) == Some(&true) || written == Some((operand, true));
-            if is_read && self.frame.read(operand).step != Step::Uniform {
+            let is_used = self.built.used.get(usize::from(operand)) == Some(&true) || written == Some((operand, true));
+            if is_used && written != Some((operand, false)) && self.frame.read(operand).step != Step::Uniform {
                 self.bring_in(pointer, operand, copy);
             }
         }

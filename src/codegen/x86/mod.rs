@@ -93,6 +93,12 @@ impl Jit {
         if allowed() { Jit::of(program, around, registers()) } else { None }
     }
 
+    /// See [`super::compile_keeping`].
+    pub(super) fn offer_keeping(program: &LoopProgram, around: Around<'_>) -> Option<Jit> {
+        let fold = fold::Fold::keeping(program, program.fold?, allowed().then(registers)?, around)?;
+        Some(Jit(Kind::Fold(Box::new(fold))))
+    }
+
     /// The program as machine code, if the emitter serves it. The machine must have such registers and their instructions.
     fn of(program: &LoopProgram, around: Around<'_>, full: Width) -> Option<Jit> {
         Some(Jit(match program.fold {

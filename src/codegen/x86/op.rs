@@ -129,6 +129,7 @@ ops! {
     PSHUFD: Rmi 1 1 0 0x70 "xy" 0 Full;
     PSHUFB: Rvm 2 1 0 0x00 "xy";
     PERMQ: Rmi 3 1 1 0x00 "y";
+    PERMPS: Rvm 2 1 0 0x16 "yz" 0 Full;
     // Floats
     ADDPS: Rvm 1 0 0 0x58 "xyz" 0 Full;
     ADDPD: Rvm 1 1 0 0x58 "xyz" 1 Full;

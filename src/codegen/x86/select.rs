@@ -313,8 +313,11 @@ impl Select {
             // The machine gives the second operand on NaN and for two zeros, as the word does.
             Binary::Min => self.rvm(by_lane(op::MINPS, op::MINPD), width, a, b),
             Binary::Max => self.rvm(by_lane(op::MAXPS, op::MAXPD), width, a, b),
-            Binary::Scale if self.is_wide() => self.rvm(by_lane(op::SCALEFPS, op::SCALEFPD), width, a, b),
+            Binary::Scale | Binary::ScaleDown if self.is_wide() => {
+                self.rvm(by_lane(op::SCALEFPS, op::SCALEFPD), width, a, b)
+            }
             Binary::Scale => self.scale(lane, a, b),
+            Binary::ScaleDown => self.scale_down(lane, a, b),
             Binary::Add => self.commutative(by_lane(op::PADDD, op::PADDQ), width, a, b),
             Binary::Sub => self.rvm(by_lane(op::PSUBD, op::PSUBQ), width, a, b),
             Binary::Mul if lane == Lane::I32 => self.commutative(op::PMULLD, width, a, b),
@@ -402,7 +405,8 @@ impl Select {
         };
         let mantissa = if wide { 52 } else { 23 };
         let sum = self.commutative(by_lane(op::ADDPS, op::ADDPD), width, n, magic);
-        let half = self.shift(by_lane(op::PSRLD, op::PSRLQ), width, sum, 1);
+        let half = self.shift(by_lane(op::PSRLD, op::PSRLQ), width, sum, scale::FRACTION as u8 + 1);
+        let sum = self.shift(by_lane(op::PSRLD, op::PSRLQ), width, sum, scale::FRACTION as u8);
         let other = self.rvm(by_lane(op::PSUBD, op::PSUBQ), width, sum, half);
         let half = self.shift(by_lane(op::PSLLD, op::PSLLQ), width, half, mantissa);
         let other = self.shift(by_lane(op::PSLLD, op::PSLLQ), width, other, mantissa);
@@ -410,6 +414,24 @@ impl Select {
         let half = self.rvm(op::PANDN, width, none, half);
         let product = self.commutative(by_lane(op::MULPS, op::MULPD), width, a, half);
         self.commutative(by_lane(op::MULPS, op::MULPD), width, product, other)
+    }
+
+    /// The same for `n` that is hardly above 0.
+    fn scale_down(&mut self, lane: Lane, a: Id, n: Id) -> Id {
+        let width = self.width(lane);
+        let wide = lane == Lane::F64;
+        let by_lane = |of_32: Op, of_64: Op| if wide { of_64 } else { of_32 };
+        let mut constant =
+            |of_32: u32, of_64: u64| if wide { self.constant_64(of_64) } else { self.constant_32(of_32) };
+        let magic = constant(scale::LIFTED_F32.to_bits(), scale::LIFTED_F64.to_bits());
+        let exponent = constant(scale::EXPONENT_F32, scale::EXPONENT_F64);
+        let lower = constant(scale::LOWER_F32.to_bits(), scale::LOWER_F64.to_bits());
+        let mantissa = if wide { 52 } else { 23 };
+        let sum = self.commutative(by_lane(op::ADDPS, op::ADDPD), width, n, magic);
+        let shifted = self.shift(by_lane(op::PSLLD, op::PSLLQ), width, sum, mantissa - scale::FRACTION as u8);
+        let power = self.commutative(op::PAND, width, shifted, exponent);
+        let product = self.commutative(by_lane(op::MULPS, op::MULPD), width, a, power);
+        self.commutative(by_lane(op::MULPS, op::MULPD), width, product, lower)
     }
 
     /// All ones where a 64-bit lane is negative.

@@ -56,7 +56,7 @@ pub(crate) fn scaled_dot_product(
     if sums.len() == 0 {
         return matmul(&softmax(&sums, -1)?, &wide_v)?.cast(q.dtype());
     }
-    let shift = reduction::shift(op, &sums, &[-1])?;
+    let shift = reduction::largest(op, &sums, &[-1])?;
     let weights = (&sums - &shift).exp_below();
     let total = weights.reduce(op, ReduceKind::Sum, &[-1], true)?;
     let value = &matmul(&weights, &wide_v)? / &total;

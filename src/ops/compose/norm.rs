@@ -40,7 +40,7 @@ fn shifted(op: &str, x: &Node, axis: isize) -> Result<Option<(Node, Node)>> {
         return Ok(None);
     }
     let wide = reduction::wide(x)?;
-    let shifted = &wide - &reduction::shift(op, &wide, &[axis])?;
+    let shifted = &wide - &reduction::largest(op, &wide, &[axis])?;
     Ok(Some((wide, shifted)))
 }
 

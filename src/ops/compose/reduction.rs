@@ -83,10 +83,16 @@ pub(crate) fn std(op: &str, x: &Node, axes: AxesArg<'_>, correction: f64, keepdi
     wide_var(op, &wide(x)?, axes, correction, keepdim)?.sqrt().cast(x.dtype())
 }
 
-/// The largest element as a shift for exponentials: no gradient, and 0 where it is not finite.
+/// The largest element as a shift for exponentials, without a gradient. Less an infinite one, some element is NaN, and none is above 0.
 #[track_caller]
-pub(super) fn shift(op: &str, x: &Node, axes: &[isize]) -> Result<Node> {
-    let largest = x.detach().reduce(op, ReduceKind::Max, axes, true)?;
+pub(super) fn largest(op: &str, x: &Node, axes: &[isize]) -> Result<Node> {
+    x.detach().reduce(op, ReduceKind::Max, axes, true)
+}
+
+/// The same, and 0 where it is not finite.
+#[track_caller]
+fn shift(op: &str, x: &Node, axes: &[isize]) -> Result<Node> {
+    let largest = largest(op, x, axes)?;
     let finite = largest.abs().lt(&largest.fill(f64::INFINITY));
     Ok(largest.keep_where(&finite))
 }

@@ -12,6 +12,9 @@ use std::f64::consts::LOG2_E;
 const EXP_F32: [f64; 5] =
     [0.4999999701976776, 0.16666541993618011, 0.04166720435023308, 0.008366646245121956, 0.0013882515486329794];
 
+/// The same on |r| ≤ ln 2 / 16, where eighths of powers of two are in a table: degree 1 for f32, error 2^-25.2 of `exp`.
+const EXP_EIGHTHS_F32: [f64; 2] = [0.5000647306442261, 0.16668230295181274];
+
 /// The same for f64, degree 9, error 2^-56.2 of `exp`.
 const EXP_F64: [f64; 10] = [
     0.500000000000001,
@@ -92,28 +95,36 @@ pub(crate) fn exp(e: &mut Emit, x: Val) -> Val {
     exp_within(e, within)
 }
 
-/// e to the power `x`, for `x` that is no larger than 0, or hardly: as [`exp`], in fewer words. Infinity gives NaN.
-///
-/// The power of two is lifted so that it is never a denormal; the last product takes that away again.
+/// e to the power `x`, for `x` that is no larger than 0, or hardly: as [`exp`], in fewer words. What is larger than 44 gives any number.
 pub(crate) fn exp_below(e: &mut Emit, x: Val) -> Val {
-    let lift = by_lane(x.lane, scale::LOWER_F32, scale::LOWER_F64);
     let within = at_least(e, x, by_lane(x.lane, -104.0, -746.0)); // beyond: 0
-    let (sum, r) = reduce(e, within, exponent_bias(x.lane) + i64::from(lift));
-    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
-    let scale = power_of_two(e, sum);
-    let lifted = e.fma(tail, scale, scale);
-    e.lower(lifted)
+    let (power, n) = exp_unscaled(e, within);
+    e.scale_down(power, n)
 }
 
 /// e to the power `x`, for `x` from where the result rounds to 0 to where it overflows.
-pub(super) fn exp_within(e: &mut Emit, x: Val) -> Val {
-    let (magic, log2e) = (e.float(x.lane, integer_magic(x.lane, 0)), e.float(x.lane, LOG2_E));
+fn exp_within(e: &mut Emit, x: Val) -> Val {
+    let (power, n) = exp_unscaled(e, x);
+    e.scale(power, n)
+}
+
+/// `p` and `n` with `e^x = p · 2^⌊n⌋`: whole `n` for f64, and in eighths for f32, which takes a table of eight and a shorter polynomial.
+fn exp_unscaled(e: &mut Emit, x: Val) -> (Val, Val) {
+    let bits_below_1 = by_lane(x.lane, scale::FRACTION, 0);
+    let magic = e.float(x.lane, integer_magic(x.lane, 0) / f64::from(1 << bits_below_1));
+    let log2e = e.float(x.lane, LOG2_E);
     let sum = e.fma(x, log2e, magic);
     let (n, r) = remainder(e, x, sum, magic);
-    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
-    let one = e.float(x.lane, 1.0);
-    let power = e.add(tail, one);
-    e.scale(power, n)
+    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_EIGHTHS_F32, &EXP_F64));
+    let power = if x.lane == Lane::F32 {
+        let bits = e.bits(sum);
+        let eighths = e.eighths(bits);
+        e.fma(tail, eighths, eighths)
+    } else {
+        let one = e.float(x.lane, 1.0);
+        e.add(tail, one)
+    };
+    (power, n)
 }
 
 /// `t` and `s` with `e^-x / 2^lift = s·t - s`, for `x` where that is a normal number: `s` is minus a power of two.

@@ -133,9 +133,13 @@ impl Emit {
     pub(crate) fn max(&mut self, a: Val, b: Val) -> Val {
         self.binary(Binary::Max, a, b)
     }
-    /// `a · 2^n`; see [`Binary::Scale`].
+    /// `a · 2^⌊n⌋`; see [`Binary::Scale`].
     pub(crate) fn scale(&mut self, a: Val, n: Val) -> Val {
         self.binary(Binary::Scale, a, n)
+    }
+    /// The same for `n` that is hardly above 0; see [`Binary::ScaleDown`].
+    pub(crate) fn scale_down(&mut self, a: Val, n: Val) -> Val {
+        self.binary(Binary::ScaleDown, a, n)
     }
     /// `a * b + c` rounded once.
     pub(crate) fn fma(&mut self, a: Val, b: Val, c: Val) -> Val {
@@ -147,10 +151,6 @@ impl Emit {
     }
     pub(crate) fn sqrt(&mut self, a: Val) -> Val {
         self.unary(Unary::Sqrt, a, a.lane)
-    }
-    /// See [`Unary::Lower`].
-    pub(crate) fn lower(&mut self, a: Val) -> Val {
-        self.unary(Unary::Lower, a, a.lane)
     }
     pub(crate) fn floor(&mut self, a: Val) -> Val {
         self.unary(Unary::Floor, a, a.lane)
@@ -242,6 +242,10 @@ impl Emit {
     pub(crate) fn from_bits(&mut self, a: Val) -> Val {
         let lane = if a.lane == Lane::I32 { Lane::F32 } else { Lane::F64 };
         self.unary(Unary::FromBits, a, lane)
+    }
+    /// `2^(k/8)` for the lowest three bits of an `I32`.
+    pub(crate) fn eighths(&mut self, k: Val) -> Val {
+        self.unary(Unary::Eighths, k, Lane::F32)
     }
     /// An integer lane with sign as the float of the same width, to nearest even.
     pub(crate) fn to_float(&mut self, a: Val) -> Val {

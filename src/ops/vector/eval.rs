@@ -1,6 +1,6 @@
 //! Runs a vector program for one element: slow, obvious, the judge of every faster reader of the words.
 
-use super::scale::Scale;
+use super::scale::{Scale, eighths};
 use super::{Binary, Compare, Fault, Lane, LaneFn, Unary, Val, Word};
 use crate::dtype::to_odd_f32;
 use half::{bf16, f16};
@@ -76,6 +76,7 @@ fn unary(word: Unary, from: Lane, to: Lane, x: u64) -> u64 {
             Unary::UnsignedToF32 => from_f32(x as u32 as f32),
             Unary::UnsignedToF64 => f64::from(x as u32).to_bits(),
             Unary::FromBits => x,
+            Unary::Eighths => from_f32(eighths(x as u32)),
             _ => unreachable!("{word:?} of {from:?}"),
         },
         Lane::I64 => match word {
@@ -99,7 +100,6 @@ fn float_f32(word: Unary, to: Lane, x: f32) -> u64 {
         Unary::Neg => from_f32(-x),
         Unary::Abs => from_f32(x.abs()),
         Unary::Sqrt => from_f32(x.sqrt()),
-        Unary::Lower => from_f32(x.lowered()),
         Unary::Floor => from_f32(x.floor()),
         Unary::Ceil => from_f32(x.ceil()),
         Unary::Trunc => from_f32(x.trunc()),
@@ -121,7 +121,6 @@ fn float_f64(word: Unary, to: Lane, x: f64) -> u64 {
         Unary::Neg => (-x).to_bits(),
         Unary::Abs => x.abs().to_bits(),
         Unary::Sqrt => x.sqrt().to_bits(),
-        Unary::Lower => x.lowered().to_bits(),
         Unary::Floor => x.floor().to_bits(),
         Unary::Ceil => x.ceil().to_bits(),
         Unary::Trunc => x.trunc().to_bits(),
@@ -156,6 +155,7 @@ fn binary(word: Binary, lane: Lane, a: u64, b: u64) -> Result<u64, Fault> {
                 Binary::Mul => a * b,
                 Binary::Div => a / b,
                 Binary::Scale => a.scaled(b),
+                Binary::ScaleDown => a.scaled_down(b),
                 Binary::Min => {
                     if a < b {
                         a
@@ -181,6 +181,7 @@ fn binary(word: Binary, lane: Lane, a: u64, b: u64) -> Result<u64, Fault> {
                 Binary::Mul => a * b,
                 Binary::Div => a / b,
                 Binary::Scale => a.scaled(b),
+                Binary::ScaleDown => a.scaled_down(b),
                 Binary::Min => {
                     if a < b {
                         a
@@ -230,7 +231,9 @@ macro_rules! integer_words {
                 Binary::Shl => a.checked_shl(count).unwrap_or(0),
                 Binary::Shr => a.checked_shr(count).unwrap_or(0),
                 Binary::Sar => (signed_a >> count.min(<$unsigned>::BITS - 1)) as $unsigned,
-                Binary::Div | Binary::Min | Binary::Max | Binary::Scale => unreachable!("{word:?} of integers"),
+                Binary::Div | Binary::Min | Binary::Max | Binary::Scale | Binary::ScaleDown => {
+                    unreachable!("{word:?} of integers")
+                }
             })
         }
     };

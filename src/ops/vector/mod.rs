@@ -59,8 +59,6 @@ pub(crate) enum Unary {
     Abs,
     /// Floats, correctly rounded.
     Sqrt,
-    /// Floats: `x · 2^-24` for `F32` and `x · 2^-55` for `F64`, rounded once: takes to the denormals what was kept above them.
-    Lower,
     /// Floats, to an integral value: down, up, towards zero, to nearest even. The sign of zero is kept.
     Floor,
     Ceil,
@@ -96,6 +94,8 @@ pub(crate) enum Unary {
     /// The same bits, `F32` as `I32`, `F64` as `I64` and back.
     Bits,
     FromBits,
+    /// `I32` to `F32`: `2^(k/8)`, to nearest, for the number `k` in the lowest three bits.
+    Eighths,
 }
 
 /// Words of two operands of the same lane type.
@@ -110,8 +110,10 @@ pub(crate) enum Binary {
     /// Floats: `if a < b { a } else { b }` and `if a > b { a } else { b }`: the second operand when one is NaN.
     Min,
     Max,
-    /// Floats: `a · 2^b`, rounded once. For `a` from 1/2 to √2 or NaN, and whole `b` of no more than twice the largest exponent.
+    /// Floats: `a · 2^⌊b⌋`, rounded once. For `a` from 1/2 to 1.92 or NaN, and `b` in eighths of no more than twice the largest exponent.
     Scale,
+    /// The same for `b` from where all is 0 (-150 for `F32`, -1077 for `F64`) to 64, in fewer steps on machines without an instruction for it.
+    ScaleDown,
     /// Integers with and without sign.
     MinS,
     MaxS,

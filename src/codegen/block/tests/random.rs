@@ -194,8 +194,7 @@ impl Writer {
             }
             (Lane::F32 | Lane::F64, 5) => self.emit.fma(a, b, c),
             (Lane::F32 | Lane::F64, 6) => {
-                let words =
-                    [Unary::Neg, Unary::Abs, Unary::Sqrt, Unary::Lower, Unary::Floor, Unary::Ceil, Unary::Trunc];
+                let words = [Unary::Neg, Unary::Abs, Unary::Sqrt, Unary::Floor, Unary::Ceil, Unary::Trunc];
                 self.emit.convert(random.pick(&words), a, lane)
             }
             (Lane::F32 | Lane::F64, _) => {
@@ -207,7 +206,10 @@ impl Writer {
                 self.emit.convert(word, a, Lane::I64)
             }
             (Lane::I64, 3) => self.emit.convert(Unary::Truncate, a, Lane::I32),
-            (Lane::I32, 4) => self.emit.convert(random.pick(&[Unary::ToF32, Unary::UnsignedToF32]), a, Lane::F32),
+            (Lane::I32, 4) => {
+                let word = random.pick(&[Unary::ToF32, Unary::UnsignedToF32, Unary::Eighths]);
+                self.emit.convert(word, a, Lane::F32)
+            }
             (Lane::I64, 4) => self.emit.convert(random.pick(&[Unary::ToF64, Unary::UnsignedToF64]), a, Lane::F64),
             (Lane::I32 | Lane::I64, 5) if self.divide => {
                 let one = self.emit.int(lane, 1);

@@ -112,8 +112,7 @@ pub(in crate::codegen) fn unary(word: Unary, x: Scalar, to: Lane) -> Scalar {
         (Unary::Abs, F64(x), _) => F64(f64::from_bits(x.to_bits() & !(1 << 63))),
         (Unary::Sqrt, F32(x), _) => F32(x.sqrt()),
         (Unary::Sqrt, F64(x), _) => F64(x.sqrt()),
-        (Unary::Lower, F32(x), _) => F32((f64::from(x) * 2f64.powi(-24)) as f32),
-        (Unary::Lower, F64(x), _) => F64(x * 2f64.powi(-55)),
+        (Unary::Eighths, I32(x), _) => F32(2f64.powf(f64::from(x & 7) / 8.0) as f32),
         (Unary::Floor, F32(x), _) => F32(f64::from(x).floor() as f32),
         (Unary::Floor, F64(x), _) => F64(x.floor()),
         (Unary::Ceil, F32(x), _) => F32(f64::from(x).ceil() as f32),
@@ -235,7 +234,9 @@ pub(in crate::codegen) fn binary(word: Binary, a: Scalar, b: Scalar) -> Result<S
                         (wide_a >> ub) as $S
                     }
                 }
-                Binary::Div | Binary::Min | Binary::Max | Binary::Scale => panic!("{word:?} of integers"),
+                Binary::Div | Binary::Min | Binary::Max | Binary::Scale | Binary::ScaleDown => {
+                    panic!("{word:?} of integers")
+                }
             }
         }};
     }
@@ -269,10 +270,12 @@ pub(in crate::codegen) fn binary(word: Binary, a: Scalar, b: Scalar) -> Result<S
         (I32(a), I32(b)) => I32(integer!(a, b, i32, u32)),
         (I64(a), I64(b)) => I64(integer!(a, b, i64, u64)),
         // The product is exact before it is rounded to an `f32`, and halves of a power of two are exact.
-        (F32(a), F32(b)) if word == Binary::Scale => F32((f64::from(a) * 2f64.powi(b as i32)) as f32),
-        (F64(a), F64(b)) if word == Binary::Scale => {
-            let half = (b / 2.0).floor();
-            F64(a * 2f64.powi(half as i32) * 2f64.powi((b - half) as i32))
+        (F32(a), F32(b)) if matches!(word, Binary::Scale | Binary::ScaleDown) => {
+            F32((f64::from(a) * 2f64.powi(b.floor() as i32)) as f32)
+        }
+        (F64(a), F64(b)) if matches!(word, Binary::Scale | Binary::ScaleDown) => {
+            let (whole, half) = (b.floor(), (b / 2.0).floor());
+            F64(a * 2f64.powi(half as i32) * 2f64.powi((whole - half) as i32))
         }
         (F32(a), F32(b)) => F32(float!(a, b)),
         (F64(a), F64(b)) => F64(float!(a, b)),

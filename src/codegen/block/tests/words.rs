@@ -95,7 +95,6 @@ fn every_word_of_one_operand_means_what_it_says() {
         (Unary::Neg, &[(F32, F32), (F64, F64), (I32, I32), (I64, I64)]),
         (Unary::Abs, floats),
         (Unary::Sqrt, floats),
-        (Unary::Lower, floats),
         (Unary::Floor, floats),
         (Unary::Ceil, floats),
         (Unary::Trunc, floats),
@@ -122,6 +121,7 @@ fn every_word_of_one_operand_means_what_it_says() {
         (Unary::RoundBF16, &[(F32, F32), (F64, F32)]),
         (Unary::Bits, &[(F32, I32), (F64, I64)]),
         (Unary::FromBits, &[(I32, F32), (I64, F64)]),
+        (Unary::Eighths, &[(I32, F32)]),
     ];
     let mut random = Random::new(3);
     for &(word, lanes) in table {

@@ -13,7 +13,12 @@ type Binary = fn(&mut Emit, Val, Val) -> Val;
 
 const UNARY: [(&str, Unary); 21] = [
     ("exp", math::exp),
-    ("exp_below", math::exp_below),
+    ("exp_below", |e, x| {
+        // It is for what is not above 0.
+        let size = e.abs(x);
+        let down = e.neg(size);
+        math::exp_below(e, down)
+    }),
     ("exp2", math::exp2),
     ("expm1", math::expm1),
     ("ln", math::ln),

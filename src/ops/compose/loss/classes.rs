@@ -188,7 +188,7 @@ fn losses(
     }
     let share = smoothing / logits.shape()[axis] as f64;
     let along = [axis as isize];
-    let shift = reduction::shift(op, logits, &along)?;
+    let shift = reduction::largest(op, logits, &along)?;
     // Made anew for each use, so that no row of it is ever stored.
     let shifted = || logits - &shift;
     let log_sum = shifted().exp_below().reduce(op, ReduceKind::Sum, &along, true)?.ln();

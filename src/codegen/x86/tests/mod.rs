@@ -2,6 +2,7 @@
 
 mod encoding;
 mod guarded;
+mod keeping;
 mod kernels;
 mod listing;
 mod math;

@@ -68,10 +68,19 @@ impl Tiles {
         self.tile
     }
 
-    /// The first row of the tile after one, if it is of the same group.
-    pub(super) fn next(&self, index: usize) -> Option<usize> {
-        let is_last = (index + 1).is_multiple_of(self.kind_of.len());
-        (!is_last).then(|| self.tile(index).row + self.tile)
+    /// The tiles of a range, by their numbers, each with the first row of the one after it, if that is of the same group.
+    pub(super) fn each(&self, range: Range<usize>) -> impl Iterator<Item = (Tile, Option<usize>)> {
+        let count = self.kind_of.len().max(1);
+        let (mut place, mut first) = (range.start % count, range.start / count * self.even);
+        range.map(move |_| {
+            let tile = Tile { row: first + place * self.tile, kind: self.kind_of[place] };
+            place += 1;
+            if place < count {
+                return (tile, Some(tile.row + self.tile));
+            }
+            (place, first) = (0, first + self.even);
+            (tile, None)
+        })
     }
 
     /// The numbers of the tiles of each part. Where operands stay packed for a group, parts begin and end with groups, unless those are few.
@@ -115,10 +124,11 @@ mod tests {
                     let range = parts(part);
                     assert_eq!(range.start, next_tile);
                     next_tile = range.end;
-                    for index in range {
-                        let Tile { row, kind } = tiles.tile(index);
+                    for (index, (Tile { row, kind }, after)) in range.clone().zip(tiles.each(range)) {
+                        assert_eq!((row, kind), (tiles.tile(index).row, tiles.tile(index).kind));
                         assert_eq!(row, next_row);
                         next_row += tiles.kinds[kind].rows;
+                        assert_eq!(after, (next_row % even != 0).then_some(next_row));
                     }
                 }
                 assert_eq!(next_row, rows, "{rows} {even} {tile} {is_packed}");

@@ -305,9 +305,7 @@ impl Rows {
         way.begin(self, space, thread);
         let scratch = space.scratch(thread);
         let own = scratch.wrapping_add(self.product_scratch);
-        for index in tiles {
-            let Tile { row, kind } = self.tiles.tile(index);
-            let next = self.tiles.next(index);
+        for (Tile { row, kind }, next) in self.tiles.each(tiles) {
             for (stage, moving) in self.stages.iter().zip(&mut way.stages) {
                 stage.early.fetch(space, row);
                 let runner = stage.of_kind[kind];

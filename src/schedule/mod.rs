@@ -13,6 +13,7 @@ mod frame;
 mod group;
 mod hidden;
 mod kernels;
+mod order;
 mod plan;
 mod print;
 mod producer;

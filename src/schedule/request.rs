@@ -3,10 +3,10 @@
 use super::fingerprint::Fingerprint;
 use super::plan::Plan;
 use super::snapshot::Snapshot;
-use super::{build, group, kernels, producer};
+use super::{build, group, kernels, order, producer};
 use crate::graph::{Node, Op};
 use crate::ops::random;
-use crate::ops::vector::lane_bits;
+use crate::ops::vector::{QuickSet, lane_bits};
 
 /// The nodes that are wanted, and all they need.
 pub(crate) struct Request {
@@ -68,6 +68,9 @@ impl Request {
         let to_make: Vec<&Node> = self.snapshot.in_order().filter(|node| groups.stored.contains(&node.id())).collect();
         let stages = to_make.into_iter().flat_map(|node| build::stages(node, &self.snapshot, &mut groups)).collect();
         let kernels = kernels::kernels(stages);
-        Plan::new(producer::fold(kernels, &self.snapshot, &mut groups.frames, &self.wanted), &self.wanted)
+        let kernels = producer::fold(kernels, &self.snapshot, &mut groups.frames, &self.wanted);
+        let wanted: QuickSet<usize> = self.wanted.iter().map(Node::id).collect();
+        let stays = |node: &Node| wanted.contains(&node.id()) || self.snapshot.keeps(node);
+        Plan::new(order::order(kernels, stays), &self.wanted)
     }
 }

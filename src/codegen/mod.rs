@@ -132,10 +132,7 @@ impl Compiled {
         unsafe {
             match &self.0 {
                 #[cfg(all(target_arch = "x86_64", unix))]
-                Kind::Jit(jit) => {
-                    jit.run(part, call);
-                    Ok(())
-                }
+                Kind::Jit(jit) => jit.run(part, call),
                 Kind::Block(block) => block.run(part, call),
             }
         }

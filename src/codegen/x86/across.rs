@@ -13,6 +13,7 @@ use crate::codegen;
 use crate::codegen::block::{Cascade, Part, Split, Value, fill};
 use crate::codegen::order::ACROSS_LEAF;
 use crate::lower::program::LoopProgram;
+use crate::ops::vector::Fault;
 use crate::ops::vector::Lane;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -109,7 +110,7 @@ impl Fold {
     ///
     /// # Safety
     /// As for [`codegen::Compiled::run`], for the given part.
-    pub(super) unsafe fn across(&self, across: &Across, part: Part, on: &codegen::Call<'_>) {
+    pub(super) unsafe fn across(&self, across: &Across, part: Part, on: &codegen::Call<'_>) -> Result<(), Fault> {
         // What is brought in for all steps that are taken at once has its own limit.
         let block = (ACROSS_BYTES / self.split.width).min(self.stages.rows(across.steps));
         let run = self.walk.inner();
@@ -154,7 +155,7 @@ impl Fold {
                     fill(n * leaves, accumulators, self.split.identity(), self.split.width);
                     let first = leaf * ACROSS_LEAF;
                     let steps = first..self.split.elements.min(first + leaves * ACROSS_LEAF);
-                    self.fold_steps(&mut calls, steps, start, n, accumulators);
+                    self.fold_steps(&mut calls, steps, start, n, accumulators)?;
                     if level > 0 {
                         self.combine(n, level, group);
                         cascade.hand().copy_from_nonoverlapping(group, n * self.split.width);
@@ -170,6 +171,7 @@ impl Fold {
                 start += n;
             }
         }
+        Ok(())
     }
 
     /// How many leaves, as a power of two, are folded by one run of a kernel that keeps accumulators: they are a whole subtree.
@@ -209,7 +211,7 @@ impl Fold {
         start: usize,
         n: usize,
         accumulators: *mut u8,
-    ) {
+    ) -> Result<(), Fault> {
         let mut positions = SmallVec::<[i64; 8]>::from_elem(0, self.walk.strides.len());
         while !steps.is_empty() {
             // As far as the innermost reduced axis goes.
@@ -242,11 +244,12 @@ impl Fold {
                 // First several at once, then one by one.
                 let call = if together < calls.most.steps { &mut calls.rest } else { &mut calls.most };
                 let rows = if self.stages.is_empty() { together / call.steps } else { 1 };
-                self.stages.bring_steps(call.on, call.room, [start, n], steps.start..steps.start + call.steps);
+                self.stages.bring_steps(call.on, call.room, [start, n], steps.start..steps.start + call.steps)?;
                 call.run(&positions, rows, n, accumulators);
                 steps.start += rows * call.steps;
             }
         }
+        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::codegen;
 use crate::codegen::block::{Cascade, Part, Split, Value, identity, lane_bits};
 use crate::codegen::order::{ACCUMULATORS, ALONG_LEAF, Order};
 use crate::lower::program::{self, LoopProgram};
-use crate::ops::vector::{Lane, Word};
+use crate::ops::vector::{Fault, Lane, Word};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ impl Fold {
             kind,
             full,
         };
-        let stages = Stages::new(&written, &staged, Vec::new(), walked)?;
+        let stages = Stages::new(&written, &strided, &staged, Vec::new(), walked)?;
         let (walk, kernels) = match split.order {
             Order::Along => {
                 if reduced.sizes.len() > 1 || split.elements < SHORTEST_ROW && split.outputs > FEW_ROWS {
@@ -189,10 +189,10 @@ impl Fold {
 
     /// # Safety
     /// As for [`codegen::Compiled::run`].
-    pub(super) unsafe fn run(&self, part: usize, on: &codegen::Call<'_>) {
+    pub(super) unsafe fn run(&self, part: usize, on: &codegen::Call<'_>) -> Result<(), Fault> {
         // SAFETY: the caller vouches for operands and output; outputs and leaves are those of this part.
         unsafe {
-            let Some(part) = self.split.part(part, on.out) else { return };
+            let Some(part) = self.split.part(part, on.out) else { return Ok(()) };
             match &self.kernels {
                 Kernels::Along { kernel, pair } if self.split.elements <= ALONG_LEAF => {
                     self.rows(kernel, pair.as_deref(), part, on)
@@ -207,7 +207,13 @@ impl Fold {
     ///
     /// # Safety
     /// As for [`codegen::Compiled::run`], for the given part.
-    unsafe fn rows(&self, kernel: &Kernel, pair: Option<&Kernel>, part: Part, on: &codegen::Call<'_>) {
+    unsafe fn rows(
+        &self,
+        kernel: &Kernel,
+        pair: Option<&Kernel>,
+        part: Part,
+        on: &codegen::Call<'_>,
+    ) -> Result<(), Fault> {
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
         let pair_bytes = pair.map_or(0, |pair| pair.frame_bytes.next_multiple_of(64));
         let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + self.stages.bytes() + pair_bytes);
@@ -255,7 +261,7 @@ impl Fold {
                     }
                     call.step(operands, step);
                     call.position(self.bases.position(on, element), elements);
-                    self.stages.bring_rows(on, &mut call, room, [element, elements], [rows, elements]);
+                    self.stages.bring_rows(on, &mut call, room, [element, elements], [rows, elements])?;
                     call.run(rows - paired, elements);
                 }
                 if to == results {
@@ -264,13 +270,20 @@ impl Fold {
                 output += rows;
             }
         }
+        Ok(())
     }
 
     /// Outputs of several leaves each: a leaf is a row of the kernel.
     ///
     /// # Safety
     /// As for [`codegen::Compiled::run`], for the given part.
-    unsafe fn along(&self, kernel: &Kernel, pair: Option<&Kernel>, part: Part, on: &codegen::Call<'_>) {
+    unsafe fn along(
+        &self,
+        kernel: &Kernel,
+        pair: Option<&Kernel>,
+        part: Part,
+        on: &codegen::Call<'_>,
+    ) -> Result<(), Fault> {
         const SLOT: usize = 64;
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
         let cascade_bytes = Cascade::slots(part.leaves.len()) * SLOT;
@@ -317,7 +330,7 @@ impl Fold {
                         (0..=operands).for_each(|k| call.pointer(k, place(k) + paired as i64 * step(k)));
                         let element = output * self.split.elements + first;
                         call.position(self.bases.position(on, element), ALONG_LEAF);
-                        self.stages.bring_rows(on, &mut call, room, [element, ALONG_LEAF], [rows, length]);
+                        self.stages.bring_rows(on, &mut call, room, [element, ALONG_LEAF], [rows, length])?;
                         call.run(rows - paired, length);
                     }
 
@@ -347,6 +360,7 @@ impl Fold {
                 }
             }
         }
+        Ok(())
     }
 
     /// How many outputs can be folded in one run of the kernel: those whose leaves, all of one length, follow each other evenly.

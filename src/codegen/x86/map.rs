@@ -11,6 +11,7 @@ use super::table::tables;
 use super::walk::{Bases, Scratch, Walk, operands};
 use crate::codegen;
 use crate::lower::program::LoopProgram;
+use crate::ops::vector::Fault;
 use smallvec::SmallVec;
 
 /// The work of one part, in elements of one word.
@@ -87,8 +88,9 @@ impl Map {
         let written = Written::new(program);
         let program = &written.program;
         let (mut strided, mut staged) = operands(&written, program.outer.len());
-        let tables = tables(program, &mut strided, &mut staged);
-        let stages = Stages::new(&written, &staged, tables, program.outer.len())?;
+        // An index is not known before the program is run.
+        let tables = if written.gathers() { Vec::new() } else { tables(program, &mut strided, &mut staged) };
+        let stages = Stages::new(&written, &strided, &staged, tables, program.outer.len())?;
         let strides = strided.iter().map(|operand| &operand.strides[..]).chain([&program.store[..]]);
         let walk = Walk::new(&program.outer, strides);
         if too_short(&walk, program.words.len()) {
@@ -186,10 +188,10 @@ impl Map {
 
     /// # Safety
     /// As for [`codegen::Compiled::run`].
-    pub(super) unsafe fn run(&self, part: usize, on: &codegen::Call<'_>) {
+    pub(super) unsafe fn run(&self, part: usize, on: &codegen::Call<'_>) -> Result<(), Fault> {
         let columns = self.walk.inner();
         if columns == 0 || self.rows == 0 {
-            return;
+            return Ok(());
         }
         let (group, column) = (part / self.across(), part % self.across() * self.part_columns);
         let end = self.rows.min((group + 1) * self.part_rows);
@@ -228,7 +230,7 @@ impl Map {
                     call.pointer(operands, on.out.addr() as i64 + output * self.stored);
                     let element = row * columns + first;
                     call.position(self.bases.position(on, element), columns);
-                    self.stages.bring_rows(on, &mut call, room, [element, columns], [rows, length]);
+                    self.stages.bring_rows(on, &mut call, room, [element, columns], [rows, length])?;
                     call.run(rows, length);
                     first += length;
                 }
@@ -236,5 +238,6 @@ impl Map {
             }
         }
         self.stores.finish();
+        Ok(())
     }
 }

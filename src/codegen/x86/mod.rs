@@ -19,6 +19,7 @@ mod elements;
 mod evex;
 mod fold;
 mod frame;
+mod gathered;
 mod inst;
 mod kernel;
 mod line;
@@ -43,6 +44,7 @@ mod walk;
 
 use super::{Around, Call};
 use crate::lower::program::LoopProgram;
+use crate::ops::vector::Fault;
 use asm::Width;
 pub(super) use repeat::{OneRun, Repeat};
 use std::sync::{Arc, OnceLock};
@@ -144,16 +146,19 @@ impl Jit {
         }
     }
 
-    /// See [`super::Compiled::run`]. Nothing that is served has faults.
+    /// See [`super::Compiled::run`].
     ///
     /// # Safety
     /// As there.
-    pub(super) unsafe fn run(&self, part: usize, call: &Call<'_>) {
+    pub(super) unsafe fn run(&self, part: usize, call: &Call<'_>) -> Result<(), Fault> {
         // SAFETY: the caller's promise is the callee's.
         unsafe {
             match &self.0 {
                 Kind::Map(map) => map.run(part, call),
-                Kind::Tiled(tiled) => tiled.run(part, call),
+                Kind::Tiled(tiled) => {
+                    tiled.run(part, call);
+                    Ok(())
+                }
                 Kind::Fold(fold) => fold.run(part, call),
             }
         }

@@ -5,12 +5,14 @@
 //! guard lets through is never looked at. Numbers that words compute from the index are put there in the same way.
 
 use super::call::Call;
+use super::gathered::Gathered;
 use super::pieces::{Interval, Line};
 use super::table::Table;
+use super::walk::Strided;
 use crate::codegen;
 use crate::dtype::DType;
 use crate::lower::program::{Access, Guard, Load, LoopProgram};
-use crate::ops::vector::{Lane, Word};
+use crate::ops::vector::{Fault, Lane, Val, Word};
 use crate::shape::Expr;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -53,6 +55,8 @@ enum Way {
     /// Nowhere: it is whether a condition holds, as a `bool`; often that is so in one run of a row.
     Run(Interval),
     Truth(Line),
+    /// Where an index says, in rows.
+    Gathered(Gathered),
 }
 
 impl Way {
@@ -78,28 +82,43 @@ impl Way {
     }
 }
 
-/// A program in which the numbers that words compute from the index are operands, behind those that are given.
+/// A program in which the numbers that words compute from the index, and the elements that an index names, are operands, behind those
+/// that are given.
 pub(super) struct Written<'p> {
     pub(super) program: Cow<'p, LoopProgram>,
     pub(super) given: usize,
+    /// The operands that an index names: of which operand they are, and how far behind.
+    gathers: Vec<(usize, usize, Val)>,
 }
 
 impl<'p> Written<'p> {
     pub(super) fn new(program: &'p LoopProgram) -> Written<'p> {
-        let given = program.loads.len();
-        if !program.words.iter().any(|(word, _)| matches!(word, Word::Index(_))) {
-            return Written { program: Cow::Borrowed(program), given };
+        let (given, mut gathers) = (program.loads.len(), Vec::new());
+        if !program.words.iter().any(|(word, _)| matches!(word, Word::Index(_) | Word::Gather { .. })) {
+            return Written { program: Cow::Borrowed(program), given, gathers };
         }
         let mut program = program.clone();
         for (word, lane) in &mut program.words {
-            if let Word::Index(which) = *word {
-                let dtype = if *lane == Lane::Mask { DType::Bool } else { DType::I64 };
-                let position = program.indices[usize::from(which)].clone();
-                *word = Word::Load { slot: program.loads.len() as u16, dtype };
-                program.loads.push(Load { dtype, access: Access::Computed { position, guards: vec![] } });
-            }
+            let (dtype, position) = match *word {
+                Word::Index(which) => {
+                    let dtype = if *lane == Lane::Mask { DType::Bool } else { DType::I64 };
+                    (dtype, program.indices[usize::from(which)].clone())
+                }
+                Word::Gather { slot, dtype, at } => {
+                    gathers.push((program.loads.len(), usize::from(slot), at));
+                    (dtype, Expr::Const(0))
+                }
+                _ => continue,
+            };
+            *word = Word::Load { slot: program.loads.len() as u16, dtype };
+            program.loads.push(Load { dtype, access: Access::Computed { position, guards: vec![] } });
         }
-        Written { program: Cow::Owned(program), given }
+        Written { program: Cow::Owned(program), given, gathers }
+    }
+
+    /// Whether there are elements that an index names.
+    pub(super) fn gathers(&self) -> bool {
+        !self.gathers.is_empty()
     }
 }
 
@@ -114,9 +133,11 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// The operands at the given slots, some of them with tables; lanes walk the first `walked` axes. `None` if the interpreter serves them better.
+    /// The operands at the given slots, some of them with tables; lanes walk the first `walked` axes. `strided` has all operands. `None` if the
+    /// interpreter serves them better.
     pub(super) fn new(
         written: &Written<'_>,
+        strided: &[Strided],
         slots: &[usize],
         mut tables: Vec<(usize, Table)>,
         walked: usize,
@@ -127,17 +148,23 @@ impl Stages {
         let along = along(&sizes, walked);
         let list = slots.iter().map(|&slot| {
             let load = &program.loads[slot];
+            if let Some(&(_, of, at)) = written.gathers.iter().find(|(gathered, ..)| *gathered == slot) {
+                let is_strided = of < written.given && !slots.contains(&of);
+                let rows = is_strided.then(|| Gathered::of(program, strided, slots, (of, at), along)).flatten()?;
+                return Some(Staged { slot, size: load.dtype.size(), access: Way::Gathered(rows) });
+            }
             if let Some(at) = tables.iter().position(|(of, _)| *of == slot) {
-                return Staged { slot, size: load.dtype.size(), access: Way::Table(tables.swap_remove(at).1) };
+                let access = Way::Table(tables.swap_remove(at).1);
+                return Some(Staged { slot, size: load.dtype.size(), access });
             }
             let Access::Computed { position, guards } = &load.access else { unreachable!("it is not strided") };
             let access = match slot < written.given {
                 true => Way::of(position, guards, sizes.len(), along),
                 false => Way::computed(position, load.dtype, sizes.len(), along),
             };
-            Staged { slot, size: load.dtype.size(), access }
+            Some(Staged { slot, size: load.dtype.size(), access })
         });
-        let list: Vec<Staged> = list.collect();
+        let list = list.collect::<Option<Vec<Staged>>>()?;
         let inner = sizes[..walked].iter().rev().find(|&&size| size > 1).copied().unwrap_or(1);
         let stages = Stages { list, outer: program.outer.len(), sizes, walked };
         (is_told || inner >= SHORTEST).then_some(stages)
@@ -182,7 +209,7 @@ impl Stages {
         scratch: *mut u8,
         [first, step]: [usize; 2],
         [rows, length]: [usize; 2],
-    ) {
+    ) -> Result<(), Fault> {
         for (at, staged) in self.list.iter().enumerate() {
             assert!(rows * length <= MOST, "there is room for the rows");
             let to = scratch.wrapping_add(at * ROOM);
@@ -198,11 +225,12 @@ impl Stages {
                 }
                 let mut index = self.index(on, first + time * step, 0);
                 // SAFETY: the caller's promise.
-                unsafe { self.fill(staged, on, &mut index, together, to.wrapping_add(time * row)) };
+                unsafe { self.fill(staged, on, &mut index, together, to.wrapping_add(time * row))? };
             }
             call.pointer(staged.slot, to.addr() as i64);
             call.step(staged.slot, row as i64);
         }
+        Ok(())
     }
 
     /// Brings in the `n` elements from `start` on for each of some steps, one after the other.
@@ -215,16 +243,17 @@ impl Stages {
         scratch: *mut u8,
         [start, n]: [usize; 2],
         steps: std::ops::Range<usize>,
-    ) {
+    ) -> Result<(), Fault> {
         assert!(self.is_empty() || n * steps.len() <= MOST, "there is room for the steps");
         for (at, staged) in self.list.iter().enumerate() {
             for (k, step) in steps.clone().enumerate() {
                 let mut index = self.index(on, start, step);
                 let to = scratch.wrapping_add(at * ROOM + k * n * staged.size);
                 // SAFETY: the caller's promise.
-                unsafe { self.fill(staged, on, &mut index, n, to) };
+                unsafe { self.fill(staged, on, &mut index, n, to)? };
             }
         }
+        Ok(())
     }
 
     /// The index of an element of the walk at a step, and room for what a period leaves of the first.
@@ -250,7 +279,14 @@ impl Stages {
     ///
     /// # Safety
     /// `to` has room for them; the rest is as for [`Stages::bring_rows`].
-    unsafe fn fill(&self, staged: &Staged, on: &codegen::Call<'_>, index: &mut Index, count: usize, to: *mut u8) {
+    unsafe fn fill(
+        &self,
+        staged: &Staged,
+        on: &codegen::Call<'_>,
+        index: &mut Index,
+        count: usize,
+        to: *mut u8,
+    ) -> Result<(), Fault> {
         let along = along(&self.sizes, self.walked);
         let period = staged.period();
         let first = |axis: usize| if axis == 0 && self.outer > 0 { on.origin as i64 } else { 0 };
@@ -284,7 +320,16 @@ impl Stages {
                 continue;
             }
             // SAFETY: the caller's promise.
-            let length = unsafe { staged.piece(base, index, along, most, here) };
+            let length = unsafe {
+                match &staged.access {
+                    Way::Gathered(rows) => {
+                        let (from, stride) = rows.find(on, index, along, staged.size)?;
+                        staged.copy(from, stride, most, here);
+                        most
+                    }
+                    _ => staged.piece(base, index, along, most, here),
+                }
+            };
             done += length;
             if length < room {
                 index[along] += length as i64;
@@ -296,6 +341,7 @@ impl Stages {
                 self.next_row(index, along, first);
             }
         }
+        Ok(())
     }
 
     /// Goes to the first index along an axis, and to the next one of the axes outside.
@@ -366,7 +412,7 @@ impl Staged {
                 (Way::Interval(run, default), _) => {
                     rows::<u64>(run, default, base.cast(), index, axes, sizes, to.cast())
                 }
-                (Way::Table(_) | Way::Pieces { .. } | Way::Number(_) | Way::Truth(_), _) => {
+                (Way::Table(_) | Way::Pieces { .. } | Way::Number(_) | Way::Truth(_) | Way::Gathered(_), _) => {
                     unreachable!("its rows are not of one run each")
                 }
             }
@@ -379,7 +425,7 @@ impl Staged {
     /// `to` has room for them, and what guards let through can be read.
     unsafe fn piece(&self, base: *const u8, index: &[i64], along: usize, most: usize, to: *mut u8) -> usize {
         let (position, guards) = match &self.access {
-            Way::Table(_) => unreachable!("a table has no pieces"),
+            Way::Table(_) | Way::Gathered(_) => unreachable!("it has no pieces"),
             Way::Pieces { position, guards } => (position, guards),
             Way::Number(line) => {
                 let piece = line.piece(index, along, most);

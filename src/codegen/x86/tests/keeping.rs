@@ -44,7 +44,7 @@ fn check(program: &LoopProgram, fold: Fold, operands: &[Vec<Literal>], told: &To
         let buffers: Vec<Guarded> = operands.iter().map(|values| Guarded::of(values, at_end)).collect();
         let mut room = Guarded::new(kept.len() * program.stored.size(), at_end);
         let loads: Vec<*const u8> = buffers.iter().map(Guarded::start).chain([room.start_mut().cast_const()]).collect();
-        compare("fold", &folded, &run_on(&keeping, &compiled, &loads, told, at_end), program);
+        compare("fold", &folded, &run_on(&keeping, &compiled, &loads, told, at_end).expect("no faults"), program);
         compare("kept", &kept, &room.elements(program.stored, &places(&map)), program);
     }
     !widths().is_empty()

@@ -151,7 +151,7 @@ fn a_large_matrix_meets_its_own_transpose() {
                 let loads = [buffers[0].start(), buffers[0].start(), buffers[1].start()];
                 for &full in widths() {
                     let compiled = jit_for(&program, usize::MAX, full).expect("it is served");
-                    let found = run_on(&program, &compiled, &loads, &Told::default(), false);
+                    let found = run_on(&program, &compiled, &loads, &Told::default(), false).expect("no faults");
                     let is_same = |(&a, &b): (&Literal, &Literal)| Scalar::of(a).same(Scalar::of(b));
                     assert_eq!(found.len(), expected.len());
                     assert!(found.iter().zip(&expected).all(is_same), "{dtype} {batch} {n} {pitch} {full:?}");

@@ -18,6 +18,8 @@ use smallvec::SmallVec;
 const PART_WORK: usize = 1 << 18;
 /// Enough parts for any number of threads; more would only take their time to begin.
 const MANY_PARTS: usize = 256;
+/// Of fewer parts than this, one thread might have more than its share.
+const FEW_PARTS: usize = 16;
 /// A part's columns are a multiple of this, so that parts begin on cache lines.
 const COLUMNS: usize = 64;
 /// Rows for which the widest registers pay whatever is left over at their end.
@@ -59,9 +61,14 @@ fn too_short(walk: &Walk, words: usize) -> bool {
     }
 }
 
-/// The rows of a part, at most so many, for parts that are as large as each other.
+/// The rows of a part, at most so many, for parts that are as large as each other; a few are an even number, for threads to share.
 fn even_parts(rows: usize, most: usize) -> usize {
-    rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
+    let parts = match rows.div_ceil(most) {
+        0 | 1 => 1,
+        few if few < FEW_PARTS => few.next_multiple_of(2),
+        parts => parts,
+    };
+    rows.div_ceil(parts).max(1)
 }
 
 /// An elementwise program.
@@ -116,7 +123,7 @@ impl Map {
         let columns = walk.inner();
         let rows: usize = walk.sizes[..walk.sizes.len() - 1].iter().product();
         let elements = (PART_WORK / (program.words.len() + 4)).max(rows * columns / MANY_PARTS).max(COLUMNS);
-        let part_columns = columns.min(elements.next_multiple_of(COLUMNS)).max(1);
+        let part_columns = columns.min(even_parts(columns, elements).next_multiple_of(COLUMNS)).max(1);
         let part_rows = if part_columns < columns { 1 } else { even_parts(rows, (elements / part_columns).max(1)) };
         Some(Map {
             bases: Bases::new(program, &strided),

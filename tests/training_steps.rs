@@ -132,6 +132,27 @@ fn a_compiled_step_of_a_cnn_allocates_nothing_once_it_runs() -> Result<()> {
 }
 
 #[test]
+fn a_deep_network_keeps_what_its_layers_made_and_little_else() -> Result<()> {
+    let _turn = take_turn();
+    const LAYERS: usize = 12;
+    let (x, y) = (data(&[512, 256], 1).realize()?, labels(512, 256));
+    let step = compile(move |state: Step<LAYERS>| {
+        adam(&state, |p| {
+            let hidden = p[1..].iter().fold(x.linear(&p[0], None), |x, layer| x.relu().linear(layer, None));
+            hidden.cross_entropy(&y, CrossEntropyOptions::default())
+        })
+    });
+    let state: Step<LAYERS> = std::array::from_fn(|k| [0, 1, 2].map(|part| data(&[256, 256], k + part)));
+    let (plan, activation) = (step.explain(&state)?, 512 * 256 * 4);
+    let results = LAYERS * 3 * 256 * 256 * 4;
+    // What a layer makes on the way forward, before and after `relu`; and on the way back what one of them needs, not the gradients of all.
+    let most = results + (2 * LAYERS + 6) * activation;
+    assert!(plan.peak_bytes <= most, "{} of {most} bytes", plan.peak_bytes);
+    assert!(plan.in_place_bytes >= results, "{} of {results} bytes", plan.in_place_bytes);
+    Ok(())
+}
+
+#[test]
 fn what_lies_between_is_not_kept_when_all_gradients_are_asked_for() -> Result<()> {
     let _turn = take_turn();
     let (x, y) = (data(&[512, 64], 1).realize()?, labels(512, 10));

@@ -101,13 +101,13 @@ impl Step<'_> {
         let follows = |(place, stage): (usize, &Stage)| {
             let before = || place < writer && !is_turned(place) && !is_turned(writer);
             !stage.reads.contains(input)
-                || place <= writer && reads_where_it_writes(stage, input) && (place == writer || before())
+                || place <= writer && stage.reads_where_it_writes(input) && (place == writer || before())
                 || before() && self.reads_its_row(stage, input)
         };
         let is_packed = self.producers.iter().any(|producer| producer.stage.reads.contains(input));
         !matches!(self.parts, Parts::Any)
             && !is_packed
-            && is_map(&self.stages[writer])
+            && self.stages[writer].is_map()
             && self.stages.iter().enumerate().all(follows)
     }
 
@@ -116,24 +116,6 @@ impl Step<'_> {
         let (Parts::Rows(sizes), Work::MapReduce(work)) = (self.parts, &stage.work) else { return false };
         let reduced: &[usize] = work.reduce.as_ref().map_or(&[], |(_, axes)| axes);
         let has_rows = work.space.starts_with(sizes) && reduced.iter().all(|&axis| axis >= sizes.len());
-        has_rows && node.len() == work.space.iter().product() && reads_as_it_lies(stage, node)
+        has_rows && node.len() == work.space.iter().product() && stage.reads_as_it_lies(node)
     }
-}
-
-/// Whether a stage makes one element from each, and all of its node.
-fn is_map(stage: &Stage) -> bool {
-    matches!(&stage.work, Work::MapReduce(work) if work.reduce.is_none()) && stage.region.is_none()
-}
-
-/// Whether a stage reads of a node, which it does read, only the element at the place that it writes.
-pub(super) fn reads_where_it_writes(stage: &Stage, node: &Node) -> bool {
-    let same_place = node.len() == stage.node.len() && node.dtype().size() == stage.node.dtype().size();
-    is_map(stage) && same_place && reads_as_it_lies(stage, node)
-}
-
-/// Whether a stage reads the elements of a node in their order, over its whole space.
-fn reads_as_it_lies(stage: &Stage, node: &Node) -> bool {
-    let Work::MapReduce(work) = &stage.work else { return false };
-    let mut loads = work.loads.iter().filter(|load| stage.reads[load.read] == *node);
-    loads.all(|load| load.view.is_contiguous() && load.reach == 0)
 }

@@ -5,7 +5,7 @@
 
 use super::contraction::Contracted;
 use super::cost::Cost;
-use super::in_place::{InPlace, in_place, reads_where_it_writes};
+use super::in_place::{InPlace, in_place};
 use super::layout::{Wish, arrange};
 use super::rows::Rows;
 use crate::codegen::{self, Compiled};
@@ -289,7 +289,7 @@ impl<'a> Prepare<'a> {
             let node = &stage.reads[read];
             let in_arena = matches!(self.places[reads[read] as usize], Place::Arena(_));
             let dies = self.last_reads.get(&node.id()) == Some(&self.at);
-            in_arena && dies && reads_where_it_writes(stage, node)
+            in_arena && dies && stage.reads_where_it_writes(node)
         };
         (0..reads.len()).find(|&read| fits(read)).map(|read| reads[read])
     }

@@ -83,10 +83,7 @@ impl Ordering {
             }
         }
         for (at, kernel) in kernels.iter().enumerate() {
-            let renewed = |(stage, read): (&Stage, &Node)| {
-                let is_alike = read.len() == stage.node.len() && read.dtype() == stage.node.dtype();
-                is_alike && stays(&stage.node)
-            };
+            let renewed = |(stage, read): (&Stage, &Node)| stays(&stage.node) && stage.reads_where_it_writes(read);
             let pairs = kernel.all_stages().flat_map(|stage| stage.reads.iter().map(move |read| (stage, read)));
             for (_, read) in pairs.filter(|&pair| renewed(pair)) {
                 let users = &nodes[places[&read.id()]];

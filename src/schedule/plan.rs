@@ -147,6 +147,26 @@ impl Plan {
     }
 }
 
+impl Stage {
+    /// Whether it makes one element from each, and all of its node.
+    pub(crate) fn is_map(&self) -> bool {
+        matches!(&self.work, Work::MapReduce(work) if work.reduce.is_none()) && self.region.is_none()
+    }
+
+    /// Whether it reads of a node, which it does read, only the element at the place that it writes.
+    pub(crate) fn reads_where_it_writes(&self, node: &Node) -> bool {
+        let same_place = node.len() == self.node.len() && node.dtype().size() == self.node.dtype().size();
+        self.is_map() && same_place && self.reads_as_it_lies(node)
+    }
+
+    /// Whether it reads the elements of a node in their order, over its whole space.
+    pub(crate) fn reads_as_it_lies(&self, node: &Node) -> bool {
+        let Work::MapReduce(work) = &self.work else { return false };
+        let mut loads = work.loads.iter().filter(|load| self.reads[load.read] == *node);
+        loads.all(|load| load.view.is_contiguous() && load.reach == 0)
+    }
+}
+
 impl Kernel {
     /// Everything the stages read, in order.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Node> {

@@ -3,6 +3,7 @@
 mod borders;
 mod contractions;
 mod counts;
+mod order;
 mod producers;
 
 use super::*;

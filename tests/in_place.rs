@@ -60,7 +60,8 @@ const PROGRAMS: [(&str, usize, Two); 27] = [
         let slope = y.transpose(0, 1).matmul(y);
         vec![x - &slope * 0.1, y.exp(), slope.sum_all()]
     }),
-    ("a chain of products", 0, |x, y| vec![x.matmul(y).matmul(x), y.matmul(x)]),
+    // What is ready first runs first: the last product takes the place of `y`.
+    ("a chain of products", 1, |x, y| vec![x.matmul(y).matmul(x), y.matmul(x)]),
     ("an input as a result", 1, |x, y| vec![x.clone(), x + y]),
     ("a view of an input as a result", 1, |x, y| vec![x.reshape(&[-1]), x.transpose(0, 1), x * y]),
     ("running totals", 1, |x, y| vec![x.cumsum(0), x.cumsum(1) + y]),

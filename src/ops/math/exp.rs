@@ -96,9 +96,11 @@ pub(crate) fn exp(e: &mut Emit, x: Val) -> Val {
 }
 
 /// e to the power `x`, for `x` that is no larger than 0, or hardly: as [`exp`], in fewer words. What is larger than 44 gives any number.
+///
+/// For f32, eighths of powers of two are in a table, and a shorter polynomial does: a little less exact than [`exp`], but still within 1 ulp.
 pub(crate) fn exp_below(e: &mut Emit, x: Val) -> Val {
     let within = at_least(e, x, by_lane(x.lane, -104.0, -746.0)); // beyond: 0
-    let (power, n) = exp_unscaled(e, within);
+    let (power, n) = if x.lane == Lane::F32 { exp_in_eighths(e, within) } else { exp_unscaled(e, within) };
     e.scale_down(power, n)
 }
 
@@ -108,23 +110,29 @@ fn exp_within(e: &mut Emit, x: Val) -> Val {
     e.scale(power, n)
 }
 
-/// `p` and `n` with `e^x = p · 2^⌊n⌋`: whole `n` for f64, and in eighths for f32, which takes a table of eight and a shorter polynomial.
+/// `p` and a whole `n` with `e^x = p · 2^n`.
 fn exp_unscaled(e: &mut Emit, x: Val) -> (Val, Val) {
-    let bits_below_1 = by_lane(x.lane, scale::FRACTION, 0);
-    let magic = e.float(x.lane, integer_magic(x.lane, 0) / f64::from(1 << bits_below_1));
-    let log2e = e.float(x.lane, LOG2_E);
+    let (_, n, r) = sum_and_remainder(e, x, integer_magic(x.lane, 0));
+    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_F32, &EXP_F64));
+    let one = e.float(x.lane, 1.0);
+    (e.add(tail, one), n)
+}
+
+/// `p` and `n`, in eighths, with `e^x = p · 2^⌊n⌋`, for f32.
+fn exp_in_eighths(e: &mut Emit, x: Val) -> (Val, Val) {
+    let (sum, n, r) = sum_and_remainder(e, x, integer_magic(x.lane, 0) / f64::from(1 << scale::FRACTION));
+    let tail = expm1_reduced(e, r, &EXP_EIGHTHS_F32);
+    let bits = e.bits(sum);
+    let eighths = e.eighths(bits);
+    (e.fma(tail, eighths, eighths), n)
+}
+
+/// `x log2 e` rounded to where the last bit of a large number is, that number added; without it, `n`; and `x - n ln 2`.
+fn sum_and_remainder(e: &mut Emit, x: Val, magic: f64) -> (Val, Val, Val) {
+    let (magic, log2e) = (e.float(x.lane, magic), e.float(x.lane, LOG2_E));
     let sum = e.fma(x, log2e, magic);
     let (n, r) = remainder(e, x, sum, magic);
-    let tail = expm1_reduced(e, r, by_lane(x.lane, &EXP_EIGHTHS_F32, &EXP_F64));
-    let power = if x.lane == Lane::F32 {
-        let bits = e.bits(sum);
-        let eighths = e.eighths(bits);
-        e.fma(tail, eighths, eighths)
-    } else {
-        let one = e.float(x.lane, 1.0);
-        e.add(tail, one)
-    };
-    (power, n)
+    (sum, n, r)
 }
 
 /// `t` and `s` with `e^-x / 2^lift = s·t - s`, for `x` where that is a normal number: `s` is minus a power of two.

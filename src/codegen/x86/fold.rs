@@ -58,22 +58,12 @@ enum Kernels {
     Across(Across),
 }
 
+/// The kernel of a fold along, and the one for two leaves at once.
+type Along<'k> = (&'k Kernel, Option<&'k Kernel>);
+
 impl Fold {
-    pub(super) fn of(program: &LoopProgram, fold: program::Fold, full: Width) -> Option<Fold> {
-        Fold::new(program, fold, full, None)
-    }
-
-    /// The fold along that also stores what it folds to its last operand. It may be a part of something larger.
-    pub(super) fn keeping(
-        program: &LoopProgram,
-        fold: program::Fold,
-        full: Width,
-        around: codegen::Around<'_>,
-    ) -> Option<Fold> {
-        Fold::new(program, fold, full, Some(around))
-    }
-
-    fn new(
+    /// `None` where it is not served. If it is `keeping`, a fold along also stores what it folds, to its last operand, as a part of something.
+    pub(super) fn of(
         program: &LoopProgram,
         fold: program::Fold,
         full: Width,
@@ -195,9 +185,9 @@ impl Fold {
             let Some(part) = self.split.part(part, on.out) else { return Ok(()) };
             match &self.kernels {
                 Kernels::Along { kernel, pair } if self.split.elements <= ALONG_LEAF => {
-                    self.rows(kernel, pair.as_deref(), part, on)
+                    self.rows((kernel, pair.as_deref()), part, on)
                 }
-                Kernels::Along { kernel, pair } => self.along(kernel, pair.as_deref(), part, on),
+                Kernels::Along { kernel, pair } => self.along((kernel, pair.as_deref()), part, on),
                 Kernels::Across(across) => self.across(across, part, on),
             }
         }
@@ -207,13 +197,7 @@ impl Fold {
     ///
     /// # Safety
     /// As for [`codegen::Compiled::run`], for the given part.
-    unsafe fn rows(
-        &self,
-        kernel: &Kernel,
-        pair: Option<&Kernel>,
-        part: Part,
-        on: &codegen::Call<'_>,
-    ) -> Result<(), Fault> {
+    unsafe fn rows(&self, (kernel, pair): Along<'_>, part: Part, on: &codegen::Call<'_>) -> Result<(), Fault> {
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
         let pair_bytes = pair.map_or(0, |pair| pair.frame_bytes.next_multiple_of(64));
         let mut scratch = Scratch::new(frame_bytes + BLOCK * 8 + self.stages.bytes() + pair_bytes);
@@ -277,13 +261,7 @@ impl Fold {
     ///
     /// # Safety
     /// As for [`codegen::Compiled::run`], for the given part.
-    unsafe fn along(
-        &self,
-        kernel: &Kernel,
-        pair: Option<&Kernel>,
-        part: Part,
-        on: &codegen::Call<'_>,
-    ) -> Result<(), Fault> {
+    unsafe fn along(&self, (kernel, pair): Along<'_>, part: Part, on: &codegen::Call<'_>) -> Result<(), Fault> {
         const SLOT: usize = 64;
         let (frame_bytes, width) = (kernel.frame_bytes.next_multiple_of(64), self.split.width);
         let cascade_bytes = Cascade::slots(part.leaves.len()) * SLOT;

@@ -2,7 +2,7 @@
 //! registers.
 //!
 //! A program is served by a [`kernel`] that runs over rows of elements, and by Rust code that walks the rows ([`map`], [`fold`]) and
-//! brings guarded operands to where a kernel can read them ([`staged`]). The
+//! brings guarded operands, and rows that an index names, to where a kernel can read them ([`staged`], [`gathered`]). The
 //! kernel's code is chosen word by word ([`select`], [`convert`], [`elements`], [`combine`]) as instructions on values ([`inst`]),
 //! which then get registers ([`allocate`]) and bytes ([`asm`], [`evex`], [`op`]), or text ([`listing`]). What the emitter does not serve (divisions of integers,
 //! very short rows, …) is left to the block interpreter, which gives the same bits.
@@ -97,7 +97,7 @@ impl Jit {
 
     /// See [`super::compile_keeping`].
     pub(super) fn offer_keeping(program: &LoopProgram, around: Around<'_>) -> Option<Jit> {
-        let fold = fold::Fold::keeping(program, program.fold?, allowed().then(registers)?, around)?;
+        let fold = fold::Fold::of(program, program.fold?, allowed().then(registers)?, Some(around))?;
         Some(Jit(Kind::Fold(Box::new(fold))))
     }
 
@@ -108,7 +108,7 @@ impl Jit {
                 Some(tiled) => Kind::Tiled(Box::new(tiled)),
                 None => Kind::Map(Box::new(map::Map::of(program, around, full)?)),
             },
-            Some(fold) => Kind::Fold(Box::new(fold::Fold::of(program, fold, full)?)),
+            Some(fold) => Kind::Fold(Box::new(fold::Fold::of(program, fold, full, None)?)),
         }))
     }
 

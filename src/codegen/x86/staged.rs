@@ -1,4 +1,4 @@
-//! Operands that kernels cannot read as they are: guarded ones, and those at positions that must be computed.
+//! Operands that kernels cannot read as they are: guarded ones, rows that an index names, and those at positions that must be computed.
 //!
 //! What a kernel is about to read of such an operand is first put into scratch, side by side, piece by piece of a row
 //! ([`super::pieces`]): a run of the operand, or as many times a guard's default. To the kernel, that is any dense operand. What no

@@ -24,18 +24,16 @@ impl Preparing<'_, '_> {
         let both = map.folded_by(fold)?;
         let [kept_pitch, out_pitch] = [self.pitch(at, map), self.pitch(at + 1, fold)];
         let [kept, out] = [kept_pitch, out_pitch].map(|pitch| pitch.map(|pitch| pitch as i64));
-        let (loads, mut pitches) = self.operands(at, inside);
+        let (mut loads, mut pitches) = self.operands(at, inside);
         pitches.push(kept);
         let tile = TileProgram { program: &both, pitches: &pitches, pitch: out };
         let plain = TileProgram { program: fold, pitches: &[kept], pitch: out };
-        let runners = self.keeping(at, &tile, &plain, next)?;
+        let (runners, of_kind) = self.keeping(at, &tile, &plain, next)?;
 
-        let mut loads = loads;
         loads.push(self.output(at, at, kept_pitch, inside));
         // The sums of a tile's first rows are written before its last rows are read.
         let out = self.output(at + 1, at, out_pitch, inside);
         let last = self.kernel.stages.len() - 1;
-        let (runners, of_kind) = runners;
         Some(RowStage {
             frame: self.reserve(runners[0].repeated_bytes(), 0, last),
             moving: super::moving(&loads, &both),

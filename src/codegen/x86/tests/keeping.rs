@@ -39,7 +39,7 @@ fn check(program: &LoopProgram, fold: Fold, operands: &[Vec<Literal>], told: &To
     for (at_end, &full) in [true, false].into_iter().flat_map(|at_end| widths().iter().map(move |full| (at_end, full)))
     {
         let around = Around { next: &[64], ..Around::default() };
-        let Some(found) = Folding::keeping(&keeping, fold, full, around) else { return false };
+        let Some(found) = Folding::of(&keeping, fold, full, Some(around)) else { return false };
         let compiled = Compiled(codegen::Kind::Jit(Jit(Kind::Fold(Box::new(found)))));
         let buffers: Vec<Guarded> = operands.iter().map(|values| Guarded::of(values, at_end)).collect();
         let mut room = Guarded::new(kept.len() * program.stored.size(), at_end);

@@ -9,6 +9,7 @@ use super::combine::Combine;
 use super::elements::Step;
 use super::kernel::Kernel;
 use super::map::registers_for;
+use super::parts::part_work;
 use super::repeat::OneRun;
 use super::staged::{Stages, Written};
 use super::walk::{Bases, Scratch, Walk, operands};
@@ -20,8 +21,6 @@ use crate::ops::vector::{Fault, Lane, Word};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The work of one part, in elements of one word.
-const PART_WORK: usize = 1 << 18;
 /// The results that are kept in scratch before they are stored or combined.
 pub(super) const BLOCK: usize = 512;
 /// The accumulators of a block of outputs across: long rows are read as long runs, and these stay in the L1 cache.
@@ -30,9 +29,9 @@ pub(super) const ACROSS_BYTES: usize = 1 << 14;
 /// (A row shorter than the accumulators leaves some of them at the identity, which changes no bit of the others.)
 const SHORTEST_ROW: usize = 8;
 const FEW_ROWS: usize = 16;
-/// Folds that read more bytes than this read two far places at once, where that was measured: with registers of 256 bits at most.
+/// Folds that read more bytes than this read two far places at once.
 const STREAMED: usize = 4 << 20;
-/// Rows that are folded with fewer words are read as fast in registers of 256 bits, of which twice as many are in flight.
+/// Rows that are folded with fewer words, one at a time, are read as fast in registers of 256 bits, of which twice as many are in flight.
 const MANY_WORDS: usize = 12;
 
 /// A program that folds.
@@ -88,7 +87,8 @@ impl Fold {
         let run = outputs.inner();
         let runs = (BLOCK / run.max(1)).max(1);
         let block = (runs * run).clamp(1, ACROSS_BYTES / combine.accumulator_size());
-        let split = Split::of(given, fold, true, program.words.len() + 2, PART_WORK, block);
+        let (steps, sizes) = (program.words.len() + 2, program.outer.iter().chain(&program.reduced));
+        let split = Split::of(given, fold, true, steps, part_work(sizes.product(), steps), block);
         let spec = |operands, kind, full| Spec {
             words: program.words.clone(),
             result: program.result,
@@ -106,8 +106,7 @@ impl Fold {
                 }
                 let walk = outputs.then(&reduced);
                 let identity = lane_bits(identity(fold, program.stored));
-                let wide = full == Width::Z;
-                let full = if program.words.len() < MANY_WORDS { Width::Y } else { full };
+                let narrow = if program.words.len() < MANY_WORDS { Width::Y } else { full };
                 let mut reads = walk.reads(program)?;
                 let kept = keeping.map(|around| {
                     for (read, &next) in reads.iter_mut().zip(around.next) {
@@ -120,13 +119,12 @@ impl Fold {
                 }
                 let kept = kept.map(|kept| kept as u16);
                 let is_whole = split.elements > ALONG_LEAF || split.elements.is_multiple_of(ACCUMULATORS);
-                let in_pairs =
-                    !wide && is_whole && kept.is_none() && stages.is_empty() && goes_in_pairs(program, &reads);
+                let in_pairs = is_whole && kept.is_none() && stages.is_empty() && goes_in_pairs(program, &reads, full);
                 let pair = in_pairs.then(|| {
                     let stepped = reads.iter().map(|&read| Read { stepped: true, ..read }).collect();
                     cache::kernel(spec(stepped, Kind::Along { combine, identity, streams: 2, kept: None }, full))
                 });
-                let kernel = cache::kernel(spec(reads, Kind::Along { combine, identity, streams: 1, kept }, full))?;
+                let kernel = cache::kernel(spec(reads, Kind::Along { combine, identity, streams: 1, kept }, narrow))?;
                 (walk, Kernels::Along { kernel, pair: pair.flatten() })
             }
             Order::Across if keeping.is_some() => return None,
@@ -382,12 +380,13 @@ unsafe fn run_pairs(
 }
 
 /// Whether a fold along reads so much, and does so little with it, that two leaves at once are worth a kernel of their own.
-fn goes_in_pairs(program: &LoopProgram, reads: &[Read]) -> bool {
+fn goes_in_pairs(program: &LoopProgram, reads: &[Read], full: Width) -> bool {
     let elements: usize = program.outer.iter().chain(&program.reduced).product();
     let bytes: usize = reads.iter().map(|read| elements.saturating_mul(read.dtype.size())).sum();
-    let is_long = |&(word, lane): &(Word, Lane)| word == Word::Position || matches!(lane, Lane::I64 | Lane::F64);
+    // Accumulators of 64 bits are too many for registers of 256.
+    let is_long = |lane| full != Width::Z && matches!(lane, Lane::I64 | Lane::F64);
     bytes >= STREAMED
         && program.words.len() < MANY_WORDS
         && reads.iter().all(|read| read.step == Step::Dense)
-        && !program.words.iter().any(is_long)
+        && !program.words.iter().any(|&(word, lane)| word == Word::Position || is_long(lane))
 }

@@ -379,6 +379,14 @@ impl<'s> Writer<'s> {
         (self.ready(line), fixed)
     }
 
+    /// The constants that stay in registers below the accumulators: those of 512 bits are many.
+    fn pins_below(&self, line: &Ready<'s>, accumulators: &[(Id, u8)]) -> Vec<(Id, u8)> {
+        match self.spec.full {
+            Width::Z => self.pins(line.pressure, self.spec.full.registers() - 1 - accumulators.len() as u8),
+            _ => Vec::new(),
+        }
+    }
+
     /// The accumulators of a row as its end names them, whose registers begin `first` registers below the last.
     fn kept_accumulators(&self, first: usize) -> impl Iterator<Item = (Id, u8)> {
         let last = self.spec.full.registers() - 1 - first as u8;
@@ -394,7 +402,8 @@ impl<'s> Writer<'s> {
         let vectors = ACCUMULATORS / self.built.lanes;
         let (line, fixed) = self.accumulated(streams);
         self.clear(&fixed, pieces.values[self.built.accumulator as usize].width);
-        self.vectors(ACCUMULATORS, &line, &fixed, true);
+        let pins = self.pins_below(&line, &fixed);
+        self.vectors(ACCUMULATORS, &line, &[&fixed[..], &pins].concat(), true);
         for first in (0..streams * vectors).step_by(vectors) {
             let mut line = Line::new(&pieces.values, streams * vectors, NONE);
             line.add(&pieces.finish, first..first + 1);
@@ -409,9 +418,8 @@ impl<'s> Writer<'s> {
     /// A row that becomes one value.
     fn along(&mut self) {
         let pieces = &self.built.pieces;
-        let (lanes, vectors) = (self.built.lanes, ACCUMULATORS / self.built.lanes);
+        let lanes = self.built.lanes;
         let width = pieces.values[self.built.accumulator as usize].width;
-        let last = self.spec.full.registers() - 1;
 
         // While there are enough elements for all accumulators, those are in registers.
         let (line, fixed) = self.accumulated(1);
@@ -419,8 +427,7 @@ impl<'s> Writer<'s> {
         self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
         self.asm.jump_if(Condition::Below, done);
         self.clear(&fixed, width);
-        // Registers of 512 bits are many: constants have some of them.
-        let pins = if self.spec.full == Width::Z { self.pins(line.pressure, last - vectors as u8) } else { Vec::new() };
+        let pins = self.pins_below(&line, &fixed);
         self.vectors(ACCUMULATORS, &line, &[&fixed[..], &pins].concat(), true);
         self.asm.compare(RAX, RDX);
         self.asm.jump_if(Condition::Equal, even);

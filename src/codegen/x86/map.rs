@@ -4,6 +4,7 @@ use super::asm::Width;
 use super::build::{Kind, Read, Spec};
 use super::call::Call;
 use super::elements::Step;
+use super::parts::part_work;
 use super::repeat::OneRun;
 use super::staged::{Stages, Written};
 use super::stream::{LARGE, Stores};
@@ -14,8 +15,6 @@ use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
 use smallvec::SmallVec;
 
-/// The work of one part, in elements of one word.
-const PART_WORK: usize = 1 << 18;
 /// Enough parts for any number of threads; more would only take their time to begin.
 const MANY_PARTS: usize = 256;
 /// Of fewer parts than this, one thread might have more than its share.
@@ -122,7 +121,8 @@ impl Map {
         };
         let columns = walk.inner();
         let rows: usize = walk.sizes[..walk.sizes.len() - 1].iter().product();
-        let elements = (PART_WORK / (program.words.len() + 4)).max(rows * columns / MANY_PARTS).max(COLUMNS);
+        let steps = program.words.len() + 4;
+        let elements = (part_work(rows * columns, steps) / steps).max(rows * columns / MANY_PARTS).max(COLUMNS);
         let part_columns = columns.min(even_parts(columns, elements).next_multiple_of(COLUMNS)).max(1);
         let part_rows = if part_columns < columns { 1 } else { even_parts(rows, (elements / part_columns).max(1)) };
         Some(Map {

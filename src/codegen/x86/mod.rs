@@ -27,6 +27,7 @@ mod listing;
 mod map;
 mod memory;
 mod op;
+mod parts;
 mod pieces;
 mod rare;
 mod repeat;

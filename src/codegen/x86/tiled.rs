@@ -13,6 +13,7 @@ use super::build::{Kind, Spec};
 use super::call::Call;
 use super::elements::Step;
 use super::map::registers_for;
+use super::parts::part_work;
 use super::stream::{self, LARGE, Stores};
 use super::transpose::{self, Transpose};
 use super::transpose_wide;
@@ -24,8 +25,6 @@ use crate::ops::vector::Word;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// The work of one part, in elements of one word.
-const PART_WORK: usize = 1 << 18;
 /// Shorter axes are not worth turning.
 const SHORTEST: usize = 8;
 /// The bytes of a tile's rows and columns where both are long: shorter pieces are slow to write to memory, and longer ones make tiles that
@@ -111,7 +110,8 @@ impl Tiled {
             kind: Kind::Map { stream: false },
             full: registers_for(full, walk.inner().min(columns)),
         };
-        let elements = PART_WORK / (program.words.len() + 4);
+        let steps = program.words.len() + 4;
+        let elements = part_work(walk.sizes.iter().product(), steps) / steps;
         let is_mixed = turned.len() < program.loads.len();
         let way = match straight(program, around, &walk, full) {
             Some(way) => way,

@@ -1,8 +1,8 @@
 //! Every dtype through memory at every size around vectors and tails, at every kind of stride, in rows.
 
+use super::super::Jit;
 use super::super::asm::Width;
-use super::super::{Jit, machine};
-use super::check;
+use super::{check, widths};
 use crate::codegen::Around;
 use crate::codegen::block::tests::Random;
 use crate::dtype::DType;
@@ -239,7 +239,15 @@ fn folds_of_much_memory_take_two_leaves_at_once() {
         let program = crate::codegen::block::tests::folds::matrix(rows, columns, false, dtype, fold);
         let values = (0..rows * columns).map(|_| random.value(dtype)).collect();
         assert!(check(&program, &[values]), "{dtype} {rows}x{columns} is served");
-        assert_pairs(&program);
+        assert_pairs(&program, widths());
+    }
+    for (dtype, fold, rows, columns) in
+        [(DType::F64, Fold::Sum, 3, 101 * leaf * 2 + 31), (DType::I64, Fold::Max, 131, 4096)]
+    {
+        let program = crate::codegen::block::tests::folds::matrix(rows, columns, false, dtype, fold);
+        let values = (0..rows * columns).map(|_| random.value(dtype)).collect();
+        assert!(check(&program, &[values]), "{dtype} {rows}x{columns} is served");
+        assert_pairs(&program, widths().get(1..).unwrap_or(&[]));
     }
 
     // Rows of two operands, of which one begins late and one has gaps between its rows.
@@ -262,13 +270,13 @@ fn folds_of_much_memory_take_two_leaves_at_once() {
     };
     let operands = [3, 9 * rows].map(|more| (0..rows * columns + more).map(|_| random.value(DType::F32)).collect());
     assert!(check(&program, &operands), "a product of two is served");
-    assert_pairs(&program);
+    assert_pairs(&program, widths());
 }
 
-/// Fails unless there is a kernel for two rows at once, in registers of 256 bits.
-fn assert_pairs(program: &LoopProgram) {
-    if machine() {
-        let listing = Jit::of(program, Around::default(), Width::Y).expect("it is served").assembly();
+/// Fails unless there is a kernel for two rows at once, in each of these registers.
+fn assert_pairs(program: &LoopProgram, widths: &[Width]) {
+    for &full in widths {
+        let listing = Jit::of(program, Around::default(), full).expect("it is served").assembly();
         assert!(listing.contains("two rows at once"), "{listing}");
     }
 }

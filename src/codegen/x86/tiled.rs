@@ -5,7 +5,7 @@
 //! and finds that operand dense like the others. Tiles follow each other along what the turned operands have side by side. Where
 //! all of this comes from memory, the next tile is asked for while one is stored.
 //!
-//! What is turned and nothing else, in registers of 512 bits, goes straight to the output. A large matrix that meets its own transpose
+//! What is turned and nothing else, in registers of 512 bits, goes straight to the output, or to memory if it is large. A large matrix that meets its own transpose
 //! has a way of its own ([`super::twins`]).
 
 use super::asm::Width;
@@ -16,7 +16,7 @@ use super::map::registers_for;
 use super::parts::part_work;
 use super::stream::{self, LARGE, Stores};
 use super::transpose::{self, Transpose};
-use super::transpose_wide;
+use super::transpose_wide::{self, To, ToMemory};
 use super::twins::Twins;
 use super::walk::{Bases, Scratch, Walk, strided};
 use crate::codegen;
@@ -30,6 +30,8 @@ const SHORTEST: usize = 8;
 /// The bytes of a tile's rows and columns where both are long: shorter pieces are slow to write to memory, and longer ones make tiles that
 /// leave the L1 cache.
 const PIECE_BYTES: usize = 256;
+/// The same where tiles go straight to memory: that is about as fast to write in pieces of two lines as in longer ones, but not to read.
+const STRAIGHT_BYTES: [usize; 2] = [1024, 128];
 /// The bytes of a cache line.
 pub(super) const LINE: usize = 64;
 /// About the bytes that are stored before more of the next tile is asked for: memory is slower to serve much of either at once.
@@ -47,6 +49,8 @@ enum Way {
     Kernel(Stores),
     /// It is turned into the output.
     Straight(Transpose),
+    /// The same past the caches, if the output begins on a cache line.
+    ToMemory { turn: ToMemory, near: Transpose },
 }
 
 /// An elementwise program that is walked in tiles.
@@ -98,7 +102,9 @@ impl Tiled {
 
         let widest = turned.iter().map(|&(operand, _)| program.loads[operand].dtype.size()).max().unwrap_or(1);
         let down = walk.row_axis();
-        let (rows, columns) = tile_sizes(down, walk.inner(), PIECE_BYTES / widest);
+        let straight = straight(program, around, &walk, full);
+        let bytes = if matches!(straight, Some(Way::ToMemory { .. })) { STRAIGHT_BYTES } else { [PIECE_BYTES; 2] };
+        let (rows, columns) = tile_sizes([down, walk.inner()], bytes.map(|bytes| bytes / widest));
         let mut operands = walk.reads(program)?;
         turned.iter().for_each(|&(operand, _)| operands[operand].step = Step::Dense);
         let spec = Spec {
@@ -113,7 +119,7 @@ impl Tiled {
         let steps = program.words.len() + 4;
         let elements = part_work(walk.sizes.iter().product(), steps) / steps;
         let is_mixed = turned.len() < program.loads.len();
-        let way = match straight(program, around, &walk, full) {
+        let way = match straight {
             Some(way) => way,
             None => Way::Kernel(Stores::new(spec, around, &walk, output)?),
         };
@@ -148,7 +154,7 @@ impl Tiled {
     pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
         match &self.way {
             Way::Kernel(stores) => stores.all(),
-            Way::Straight(_) => Vec::new(),
+            Way::Straight(_) | Way::ToMemory { .. } => Vec::new(),
         }
     }
 
@@ -226,24 +232,66 @@ impl Tiled {
                 }
             },
             // SAFETY: the caller's promise.
-            Way::Straight(turn) => numbers.for_each(|number| unsafe { self.turn_straight(number, *turn, on) }),
+            Way::Straight(turn) => unsafe { self.turn_straight(numbers, *turn, on) },
+            // SAFETY: the caller's promise; all rows begin on cache lines if the first does.
+            Way::ToMemory { turn, near } => unsafe {
+                match self.output_at(&self.tile(numbers.start), on) % LINE as i64 {
+                    0 => self.turn_to_memory(numbers, *turn, on),
+                    _ => self.turn_straight(numbers, *near, on),
+                }
+            },
         }
     }
 
-    /// Turns a tile into the output.
+    /// Turns tiles into the output.
     ///
     /// # Safety
     /// As for [`Tiled::run`].
-    unsafe fn turn_straight(&self, number: usize, turn: Transpose, on: &codegen::Call<'_>) {
-        let tile = self.tile(number);
-        let size = self.stored as isize;
-        let from = on.loads[0].with_addr(self.bases.address(on, 0, tile.places[0]) as usize);
-        // SAFETY: the caller's promise; rows and columns are of the program's index space.
-        unsafe {
-            let to = on.out.offset(tile.places[1] as isize * size);
-            let (from_step, to_step) = (self.strides(0)[1] as isize * size, self.strides(1)[0] as isize * size);
-            turn(from, from_step, to, to_step as usize, tile.rows, tile.columns);
+    unsafe fn turn_straight(&self, numbers: Range<usize>, turn: Transpose, on: &codegen::Call<'_>) {
+        let [from_step, to_step] = self.straight_steps();
+        for tile in numbers.map(|number| self.tile(number)) {
+            // SAFETY: the caller's promise; rows and columns are of the program's index space.
+            unsafe {
+                let (from, to) = self.straight_ends(&tile, on);
+                turn(from, from_step, to, to_step as usize, tile.rows, tile.columns);
+            }
         }
+    }
+
+    /// Turns tiles into the output past the caches.
+    ///
+    /// # Safety
+    /// As for [`Tiled::run`]; all rows begin on cache lines.
+    unsafe fn turn_to_memory(&self, numbers: Range<usize>, turn: ToMemory, on: &codegen::Call<'_>) {
+        let [from_step, to_step] = self.straight_steps();
+        let mut tile = self.tile(numbers.start);
+        for number in numbers {
+            let next = (number + 1 < self.count()).then(|| self.tile(number + 1));
+            let ahead = next.as_ref().and_then(|next| self.ahead(0, next, on));
+            // SAFETY: the caller's promise; rows and columns are of the program's index space.
+            unsafe {
+                let (from, to) = self.straight_ends(&tile, on);
+                turn(from, from_step, to, to_step as usize, [tile.rows, tile.columns], ahead);
+            }
+            let Some(next) = next else { break };
+            tile = next;
+        }
+        stream::finish();
+    }
+
+    /// By how many bytes the columns of what is turned lie apart, and the rows of the output.
+    fn straight_steps(&self) -> [isize; 2] {
+        [self.strides(0)[1], self.strides(1)[0]].map(|stride| (stride * self.stored) as isize)
+    }
+
+    /// Where a tile of what is turned begins, and where it goes.
+    ///
+    /// # Safety
+    /// As for [`Tiled::run`].
+    unsafe fn straight_ends(&self, tile: &Tile, on: &codegen::Call<'_>) -> (*const u8, *mut u8) {
+        let from = on.loads[0].with_addr(self.bases.address(on, 0, tile.places[0]) as usize);
+        // SAFETY: the caller's promise.
+        (from, unsafe { on.out.offset((tile.places[1] * self.stored) as isize) })
     }
 
     /// Runs a kernel over tiles.
@@ -323,8 +371,9 @@ impl Tiled {
         let rows = (AT_ONCE / (tile.columns * self.stored as usize)).max(1);
         let shares = tile.rows.div_ceil(rows);
         let mut operands: SmallVec<[Ahead; 4]> = (0..on.loads.len()).filter_map(|k| self.ahead(k, next, on)).collect();
+        operands.iter_mut().for_each(|operand| operand.share_among(shares));
         for share in 0..shares {
-            operands.iter_mut().for_each(|operand| operand.fetch_share(shares, self.crowded));
+            operands.iter_mut().for_each(|operand| operand.fetch_share(self.crowded));
             // SAFETY: the caller's promise; a kernel leaves its pointers at the next row.
             unsafe { call.run(rows.min(tile.rows - share * rows), tile.columns) };
         }
@@ -341,24 +390,35 @@ impl Tiled {
             return None;
         };
         let next = on.loads[k].with_addr(self.bases.address(on, k, tile.places[k]) as usize);
-        Some(Ahead { next, apart: (apart * size) as isize, bytes: length * size as usize, count, left: count })
+        Some(Ahead::new(next, (apart * size) as isize, length * size as usize, count))
     }
 }
 
 /// Pieces of memory, at equal distances, that will be read soon.
 pub(super) struct Ahead {
-    pub(super) next: *const u8,
-    pub(super) apart: isize,
-    pub(super) bytes: usize,
-    pub(super) count: usize,
-    /// Those that have not been asked for.
-    pub(super) left: usize,
+    next: *const u8,
+    apart: isize,
+    bytes: usize,
+    /// Those that have not been asked for, and how many of them at a time.
+    left: usize,
+    share: usize,
 }
 
 impl Ahead {
-    /// Asks for the next of so many shares. What crowds the nearest cache would not stay there.
-    pub(super) fn fetch_share(&mut self, shares: usize, crowded: bool) {
-        let share = self.count.div_ceil(shares).min(self.left);
+    /// So many pieces of so many bytes.
+    pub(super) fn new(next: *const u8, apart: isize, bytes: usize, count: usize) -> Ahead {
+        Ahead { next, apart, bytes, left: count, share: count }
+    }
+
+    /// They are asked for so many times.
+    pub(super) fn share_among(&mut self, times: usize) {
+        self.share = self.left.div_ceil(times.max(1));
+    }
+
+    /// Asks for the next of them. What crowds the nearest cache would not stay there.
+    #[inline]
+    pub(super) fn fetch_share(&mut self, crowded: bool) {
+        let share = self.share.min(self.left);
         for _ in 0..share {
             let fetch = if crowded { codegen::fetch_half_way } else { codegen::fetch };
             fetch(self.next, self.bytes);
@@ -368,13 +428,13 @@ impl Ahead {
     }
 }
 
-/// The rows and columns of a tile: squares, or as much where one of the axes is shorter than that.
-fn tile_sizes(rows: usize, columns: usize, side: usize) -> (usize, usize) {
-    let longer = |short: usize| side * (side / short.max(1)).max(1);
-    match (rows < side, columns < side) {
-        (true, false) => (rows.max(1), longer(rows)),
-        (false, true) => (longer(columns), columns.max(1)),
-        _ => (side, side),
+/// The rows and columns of a tile: those wanted, or as much where one of the axes is shorter than that.
+fn tile_sizes([rows, columns]: [usize; 2], [most_rows, most_columns]: [usize; 2]) -> (usize, usize) {
+    let times = |most: usize, short: usize| (most / short.max(1)).max(1);
+    match (rows < most_rows, columns < most_columns) {
+        (true, false) => (rows.max(1), most_columns * times(most_rows, rows)),
+        (false, true) => (most_rows * times(most_columns, columns), columns.max(1)),
+        _ => (most_rows, most_columns),
     }
 }
 
@@ -389,7 +449,8 @@ fn mirrored(number: usize, count: usize) -> [usize; 2] {
 }
 
 /// The way to the output where nothing but turning is to be done, and the machine has registers of 512 bits for it. Elements of 4 and 8 bytes
-/// are their own lanes: as they lie they are what a kernel would store. What is better stored past the caches is left to a kernel.
+/// are their own lanes: as they lie they are what a kernel would store. What is better stored past the caches, but not on whole lines, is left
+/// to a kernel.
 fn straight(program: &LoopProgram, around: codegen::Around<'_>, walk: &Walk, full: Width) -> Option<Way> {
     let [(Word::Load { dtype, .. }, _)] = program.words[..] else { return None };
     let (size, strides) = (dtype.size(), &walk.strides[1]);
@@ -397,8 +458,13 @@ fn straight(program: &LoopProgram, around: codegen::Around<'_>, walk: &Walk, ful
     if full != Width::Z || dtype != program.stored || outside.iter().any(|&stride| stride < 0) {
         return None;
     }
-    let is_aligned = stream::are_aligned(walk, 1, size, around.apart, Width::Y);
-    if around.bytes >= LARGE && is_aligned { None } else { transpose_wide::of_size(size, false).map(Way::Straight) }
+    let near = transpose_wide::of_size(size, To::Rows)?;
+    let is_aligned = |width| stream::are_aligned(walk, 1, size, around.apart, width);
+    match around.bytes >= LARGE {
+        true if is_aligned(Width::Z) => Some(Way::ToMemory { turn: transpose_wide::to_memory(size)?, near }),
+        true if is_aligned(Width::Y) => None,
+        _ => Some(Way::Straight(near)),
+    }
 }
 
 /// The axis whose neighbours lie side by side for operands that step along the last, and those operands.
@@ -413,7 +479,7 @@ fn turned_operands(walk: &Walk, program: &LoopProgram, full: Width) -> Option<(u
     let turned = operands.iter().enumerate().filter(|(_, strides)| steps(strides) && strides[axis] == 1);
     let how = |(operand, _): (usize, _)| {
         let size = program.loads[operand].dtype.size();
-        let wide = transpose_wide::of_size(size, true).filter(|_| full == Width::Z);
+        let wide = transpose_wide::of_size(size, To::Scratch).filter(|_| full == Width::Z);
         (operand, wide.unwrap_or_else(|| transpose::of_size(size)))
     };
     (walk.sizes[last] >= SHORTEST).then(|| (axis, turned.map(how).collect()))

@@ -191,7 +191,7 @@ pub(super) mod tests {
 
     pub(in super::super) fn turns_any_tile<T: Copy + PartialEq + std::fmt::Debug>(
         value: impl Fn(usize) -> T,
-        of_size: fn(usize) -> Transpose,
+        of_size: impl Fn(usize) -> Transpose,
     ) {
         for rows in [1, 3, 4, 7, 8, 9, 16, 31, 33] {
             for columns in [1, 2, 4, 7, 8, 9, 24, 40] {

@@ -1,19 +1,52 @@
 //! Turns a tile of a matrix in registers of 512 bits: square blocks with a cache line a side, which is read whole and written whole.
 
+use super::tiled::Ahead;
 use super::transpose::{self, Transpose};
 use std::arch::x86_64::*;
 
-/// The function for elements of 4 or 8 bytes. What goes to scratch, which is at hand, is written in any order: memory is better read along its
-/// rows. Otherwise it is written along its rows. All need AVX-512.
+/// Where what is turned goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum To {
+    /// To what is at hand. It is written in any order: memory is better read along its rows.
+    Scratch,
+    /// It is written along its rows.
+    Rows,
+}
+
+const SCRATCH: u8 = 0;
+const ROWS: u8 = 1;
+const MEMORY: u8 = 2;
+
+/// Turns a tile past the caches, and asks for what comes next as it goes. All rows begin on cache lines; whoever is to see them has to
+/// wait ([`super::stream::finish`]).
+///
+/// # Safety
+/// As for [`Transpose`], on a machine with AVX-512.
+pub(super) type ToMemory =
+    unsafe fn(from: *const u8, from_step: isize, to: *mut u8, to_step: usize, tile: [usize; 2], ahead: Option<Ahead>);
+
+/// The function for elements of 4 or 8 bytes.
+///
+/// # Safety
+/// See [`ToMemory`].
+pub(super) fn to_memory(size: usize) -> Option<ToMemory> {
+    match size {
+        4 => Some(words_to_memory),
+        8 => Some(doubles_to_memory),
+        _ => None,
+    }
+}
+
+/// The function for elements of 4 or 8 bytes. All need AVX-512.
 ///
 /// # Safety
 /// As for [`transpose::of_size`], on a machine with AVX-512.
-pub(super) fn of_size(size: usize, to_scratch: bool) -> Option<Transpose> {
-    match (size, to_scratch) {
-        (4, false) => Some(words::<false>),
-        (4, true) => Some(words::<true>),
-        (8, false) => Some(doubles::<false>),
-        (8, true) => Some(doubles::<true>),
+pub(super) fn of_size(size: usize, to: To) -> Option<Transpose> {
+    match (size, to) {
+        (4, To::Scratch) => Some(words::<SCRATCH>),
+        (4, To::Rows) => Some(words::<ROWS>),
+        (8, To::Scratch) => Some(doubles::<SCRATCH>),
+        (8, To::Rows) => Some(doubles::<ROWS>),
         _ => None,
     }
 }
@@ -21,11 +54,11 @@ pub(super) fn of_size(size: usize, to_scratch: bool) -> Option<Transpose> {
 /// The function for one kind of element, of which `$n` fill a cache line; `$turned` are the rows of a block whose columns are given. All of it is one
 /// function: what is not inlined would go through memory.
 macro_rules! blocks {
-    ($name:ident, $element:ty, $n:literal, $columns:ident => $turned:block) => {
+    ($any:ident, $name:ident, $to_memory:ident, $element:ty, $n:literal, $columns:ident => $turned:block) => {
         /// # Safety
         /// As for [`of_size`].
         #[target_feature(enable = "avx512f")]
-        unsafe fn $name<const TO_SCRATCH: bool>(
+        unsafe fn $name<const TO: u8>(
             from: *const u8,
             from_step: isize,
             to: *mut u8,
@@ -33,25 +66,66 @@ macro_rules! blocks {
             rows: usize,
             columns: usize,
         ) {
+            // SAFETY: the caller's promise.
+            unsafe { $any::<TO>(from, from_step, to, to_step, [rows, columns], None) }
+        }
+
+        /// # Safety
+        /// As for [`to_memory`].
+        #[target_feature(enable = "avx512f")]
+        unsafe fn $to_memory(
+            from: *const u8,
+            from_step: isize,
+            to: *mut u8,
+            to_step: usize,
+            tile: [usize; 2],
+            ahead: Option<Ahead>,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { $any::<MEMORY>(from, from_step, to, to_step, tile, ahead) }
+        }
+
+        /// # Safety
+        /// As for the two above.
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        unsafe fn $any<const TO: u8>(
+            from: *const u8,
+            from_step: isize,
+            to: *mut u8,
+            to_step: usize,
+            [rows, columns]: [usize; 2],
+            mut ahead: Option<Ahead>,
+        ) {
             const SIZE: usize = size_of::<$element>();
             let (whole_rows, whole_columns) = (rows - rows % $n, columns - columns % $n);
             // SAFETY: blocks and what is left beside them lie in the tile, for which the caller vouches.
             unsafe {
                 let (down, across) = (whole_rows / $n, whole_columns / $n);
-                for block in 0..down * across {
-                    let (row, column) = match TO_SCRATCH {
-                        true => (block % down * $n, block / down * $n),
-                        false => (block / across * $n, block % across * $n),
-                    };
-                    let from = from.offset(column as isize * from_step).add(row * SIZE);
-                    let mut $columns = [_mm512_setzero_pd(); $n];
-                    for k in 0..$n {
-                        $columns[k] = _mm512_loadu_pd(from.offset(k as isize * from_step).cast());
-                    }
-                    let turned: [__m512d; $n] = $turned;
-                    let to = to.add(row * to_step + column * SIZE);
-                    for k in 0..$n {
-                        _mm512_storeu_pd(to.add(k * to_step).cast(), turned[k]);
+                let (outer, inner) = if TO == SCRATCH { (across, down) } else { (down, across) };
+                if let Some(ahead) = &mut ahead {
+                    ahead.share_among(down * across);
+                }
+                for row_or_column in 0..outer {
+                    for other in 0..inner {
+                        if let Some(ahead) = &mut ahead {
+                            ahead.fetch_share(true);
+                        }
+                        let (row, column) = if TO == SCRATCH { (other, row_or_column) } else { (row_or_column, other) };
+                        let (row, column) = (row * $n, column * $n);
+                        let from = from.offset(column as isize * from_step).add(row * SIZE);
+                        let mut $columns = [_mm512_setzero_pd(); $n];
+                        for k in 0..$n {
+                            $columns[k] = _mm512_loadu_pd(from.offset(k as isize * from_step).cast());
+                        }
+                        let turned: [__m512d; $n] = $turned;
+                        let to = to.add(row * to_step + column * SIZE);
+                        for k in 0..$n {
+                            match TO {
+                                MEMORY => _mm512_stream_pd(to.add(k * to_step).cast(), turned[k]),
+                                _ => _mm512_storeu_pd(to.add(k * to_step).cast(), turned[k]),
+                            }
+                        }
                     }
                 }
                 let narrow = transpose::of_size(SIZE);
@@ -82,7 +156,7 @@ macro_rules! odd {
     };
 }
 
-blocks!(words, u32, 16, columns => {
+blocks!(any_words, words, words_to_memory, u32, 16, columns => {
     // Of columns 4g to 4g + 3, row j of each quarter.
     let mut fours = [[_mm512_setzero_pd(); 4]; 4];
     for (group, four) in fours.iter_mut().enumerate() {
@@ -110,7 +184,7 @@ blocks!(words, u32, 16, columns => {
     rows
 });
 
-blocks!(doubles, u64, 8, columns => {
+blocks!(any_doubles, doubles, doubles_to_memory, u64, 8, columns => {
     // Of columns 2g and 2g + 1, row j of each quarter.
     let mut twos = [[_mm512_setzero_pd(); 2]; 4];
     for (group, two) in twos.iter_mut().enumerate() {
@@ -138,15 +212,15 @@ mod tests {
     #[test]
     fn tiles_of_every_size_are_turned_in_wide_registers() {
         if is_wide_machine() {
-            turns_any_tile(|k| k as u32, |size| of_size(size, false).expect("4 bytes"));
-            turns_any_tile(|k| k as u32, |size| of_size(size, true).expect("4 bytes"));
-            turns_any_tile(|k| k as u64, |size| of_size(size, false).expect("8 bytes"));
-            turns_any_tile(|k| k as u64, |size| of_size(size, true).expect("8 bytes"));
+            for to in [To::Scratch, To::Rows] {
+                turns_any_tile(|k| k as u32, |size| of_size(size, to).expect("4 bytes"));
+                turns_any_tile(|k| k as u64, |size| of_size(size, to).expect("8 bytes"));
+            }
         }
     }
 
     #[test]
     fn other_elements_have_no_wide_registers() {
-        assert!(of_size(1, false).is_none() && of_size(2, true).is_none());
+        assert!(of_size(1, To::Rows).is_none() && of_size(2, To::Scratch).is_none());
     }
 }

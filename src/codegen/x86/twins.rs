@@ -150,7 +150,7 @@ impl Tiled {
         let size = self.bases.size(twins.plain) as usize;
         self.go_to(tile, on, call);
         call.pointer(twins.plain, room.plain.addr() as i64);
-        let shares = tile.rows.div_ceil(AT_ONCE);
+        ahead.iter_mut().for_each(|piece| piece.share_among(tile.rows.div_ceil(AT_ONCE)));
         for first in (0..tile.rows).step_by(LINE / size) {
             let rows = (LINE / size).min(tile.rows - first);
             // SAFETY: the caller's promise; a kernel leaves its pointers at the next row.
@@ -159,7 +159,7 @@ impl Tiled {
                 (twins.turn)(from, room.pitch as isize, room.strip, room.pitch, rows, tile.columns);
                 call.pointer(twins.turned, room.strip.addr() as i64);
                 for row in (0..rows).step_by(AT_ONCE) {
-                    ahead.iter_mut().for_each(|piece| piece.fetch_share(shares, true));
+                    ahead.iter_mut().for_each(|piece| piece.fetch_share(true));
                     call.run(AT_ONCE.min(rows - row), tile.columns);
                 }
             }
@@ -169,6 +169,6 @@ impl Tiled {
 
 impl Piece {
     fn ahead(self) -> Ahead {
-        Ahead { next: self.start, apart: self.apart, bytes: self.bytes, count: self.rows, left: self.rows }
+        Ahead::new(self.start, self.apart, self.bytes, self.rows)
     }
 }

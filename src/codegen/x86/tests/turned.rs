@@ -79,6 +79,10 @@ fn a_transposed_copy_of_every_dtype_and_size() {
         (20, 300),
         (9, 1100),
         (1100, 9),
+        // Rows that begin on cache lines.
+        (300, 32),
+        (17, 304),
+        (530, 160),
     ] {
         for dtype in DType::ALL {
             // The operand's own rows may lie apart, and it may begin anywhere.

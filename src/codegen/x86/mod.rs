@@ -1,5 +1,5 @@
 //! The emitter for x86-64 with AVX2, FMA and F16C: compiles a loop program to machine code. Where the machine has AVX-512, maps use its
-//! registers.
+//! registers, and so do folds of many words or of much memory.
 //!
 //! A program is served by a [`kernel`] that runs over rows of elements, and by Rust code that walks the rows ([`map`], [`fold`]) and
 //! brings guarded operands, and rows that an index names, to where a kernel can read them ([`staged`], [`gathered`]). The

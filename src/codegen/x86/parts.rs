@@ -5,7 +5,7 @@ const LEAST: usize = 1 << 18;
 /// Larger parts of large programs are read and written as longer runs, which caches and memory serve faster, and wait less often for what
 /// was stored past the caches: a sum of 64 MiB takes 6 to 8 % less time. More than this gained nothing.
 const MOST: usize = 1 << 20;
-/// Parts become larger where there are more of them than this, which is enough for any number of threads.
+/// Parts become larger where there are more of them than this, which is enough for as many threads as memory can serve.
 const ENOUGH: usize = 64;
 
 /// The steps of a part, for so many elements that take so many steps each.

@@ -102,16 +102,16 @@ macro_rules! blocks {
             // SAFETY: blocks and what is left beside them lie in the tile, for which the caller vouches.
             unsafe {
                 let (down, across) = (whole_rows / $n, whole_columns / $n);
-                let (outer, inner) = if TO == SCRATCH { (across, down) } else { (down, across) };
+                let (outers, inners) = if TO == SCRATCH { (across, down) } else { (down, across) };
                 if let Some(ahead) = &mut ahead {
                     ahead.share_among(down * across);
                 }
-                for row_or_column in 0..outer {
-                    for other in 0..inner {
+                for outer in 0..outers {
+                    for inner in 0..inners {
                         if let Some(ahead) = &mut ahead {
                             ahead.fetch_share(true);
                         }
-                        let (row, column) = if TO == SCRATCH { (other, row_or_column) } else { (row_or_column, other) };
+                        let (row, column) = if TO == SCRATCH { (inner, outer) } else { (outer, inner) };
                         let (row, column) = (row * $n, column * $n);
                         let from = from.offset(column as isize * from_step).add(row * SIZE);
                         let mut $columns = [_mm512_setzero_pd(); $n];

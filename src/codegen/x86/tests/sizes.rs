@@ -234,20 +234,16 @@ fn folds_of_much_memory_take_two_leaves_at_once() {
         (DType::I32, Fold::Sum, 131, 4 * leaf),
         (DType::F16, Fold::Max, 2, 512 * leaf),
         (DType::F32, Fold::Sum, 1031, 1024),
+        (DType::F64, Fold::Sum, 3, 101 * leaf * 2 + 31),
+        (DType::I64, Fold::Max, 131, 4096),
     ];
     for (dtype, fold, rows, columns) in cases {
         let program = crate::codegen::block::tests::folds::matrix(rows, columns, false, dtype, fold);
         let values = (0..rows * columns).map(|_| random.value(dtype)).collect();
         assert!(check(&program, &[values]), "{dtype} {rows}x{columns} is served");
-        assert_pairs(&program, widths());
-    }
-    for (dtype, fold, rows, columns) in
-        [(DType::F64, Fold::Sum, 3, 101 * leaf * 2 + 31), (DType::I64, Fold::Max, 131, 4096)]
-    {
-        let program = crate::codegen::block::tests::folds::matrix(rows, columns, false, dtype, fold);
-        let values = (0..rows * columns).map(|_| random.value(dtype)).collect();
-        assert!(check(&program, &[values]), "{dtype} {rows}x{columns} is served");
-        assert_pairs(&program, widths().get(1..).unwrap_or(&[]));
+        // Accumulators of 64 bits need registers of 512.
+        let narrowest = usize::from(dtype.size() == 8);
+        assert_pairs(&program, widths().get(narrowest..).unwrap_or(&[]));
     }
 
     // Rows of two operands, of which one begins late and one has gaps between its rows.

@@ -5,8 +5,9 @@
 //! and finds that operand dense like the others. Tiles follow each other along what the turned operands have side by side. Where
 //! all of this comes from memory, the next tile is asked for while one is stored.
 //!
-//! What is turned and nothing else, in registers of 512 bits, goes straight to the output, or to memory if it is large. A large matrix that meets its own transpose
-//! has a way of its own ([`super::twins`]).
+//! What is turned and nothing else, in registers of 512 bits, goes straight to the output, or to memory if it is large. Tiles then follow each other
+//! along the output's rows: what is written past the caches had better stay in the same few pages. A large matrix that meets its own
+//! transpose has a way of its own ([`super::twins`]).
 
 use super::asm::Width;
 use super::build::{Kind, Spec};
@@ -30,8 +31,9 @@ const SHORTEST: usize = 8;
 /// The bytes of a tile's rows and columns where both are long: shorter pieces are slow to write to memory, and longer ones make tiles that
 /// leave the L1 cache.
 const PIECE_BYTES: usize = 256;
-/// The same where tiles go straight to memory: that is about as fast to write in pieces of two lines as in longer ones, but not to read.
-const STRAIGHT_BYTES: [usize; 2] = [1024, 128];
+/// The bytes that are read side by side, and that are written so, where tiles go straight to memory: pieces of two lines are written a tenth
+/// slower than of four, and longer ones are no faster.
+const STRAIGHT_BYTES: [usize; 2] = [1024, 256];
 /// The bytes of a cache line.
 pub(super) const LINE: usize = 64;
 /// About the bytes that are stored before more of the next tile is asked for: memory is slower to serve much of either at once.
@@ -186,6 +188,7 @@ impl Tiled {
         let (outside, number) = (number / (across * down), number % (across * down));
         let place = match self.mirrored {
             true => mirrored(number, down),
+            false if matches!(self.way, Way::ToMemory { .. }) => [number / across, number % across],
             false => [number % down, number / down],
         };
         (outside, place)
@@ -271,6 +274,7 @@ impl Tiled {
             // SAFETY: the caller's promise; rows and columns are of the program's index space.
             unsafe {
                 let (from, to) = self.straight_ends(&tile, on);
+                let ahead = ahead.unwrap_or_else(|| Ahead::nothing(from));
                 turn(from, from_step, to, to_step as usize, [tile.rows, tile.columns], ahead);
             }
             let Some(next) = next else { break };
@@ -399,6 +403,8 @@ pub(super) struct Ahead {
     next: *const u8,
     apart: isize,
     bytes: usize,
+    /// The bytes of the next one that have been asked for.
+    begun: usize,
     /// Those that have not been asked for, and how many of them at a time.
     left: usize,
     share: usize,
@@ -407,7 +413,12 @@ pub(super) struct Ahead {
 impl Ahead {
     /// So many pieces of so many bytes.
     pub(super) fn new(next: *const u8, apart: isize, bytes: usize, count: usize) -> Ahead {
-        Ahead { next, apart, bytes, left: count, share: count }
+        Ahead { next, apart, bytes, begun: 0, left: count, share: count }
+    }
+
+    /// Nothing but a line that is at hand.
+    pub(super) fn nothing(at: *const u8) -> Ahead {
+        Ahead::new(at, 0, 0, 0)
     }
 
     /// They are asked for so many times.
@@ -425,6 +436,22 @@ impl Ahead {
             self.next = self.next.wrapping_offset(self.apart);
         }
         self.left -= share;
+    }
+
+    /// Where the next so many lines are, for whoever asks for them one by one. They may go beyond the end of a piece, and the last piece comes
+    /// again when there are no more.
+    #[inline]
+    pub(super) fn take_lines(&mut self, count: usize) -> *const u8 {
+        let lines = self.next.wrapping_add(self.begun);
+        self.begun += count * LINE;
+        if self.begun >= self.bytes {
+            self.begun = 0;
+            if self.left > 1 {
+                self.left -= 1;
+                self.next = self.next.wrapping_offset(self.apart);
+            }
+        }
+        lines
     }
 }
 

@@ -36,15 +36,20 @@ pub(super) unsafe fn copy_rows(
     bytes: usize,
 ) {
     const VECTOR: usize = 32;
-    let whole = bytes - bytes % VECTOR;
+    let whole = bytes - bytes % (2 * VECTOR);
     for row in 0..rows {
         // SAFETY: vectors and what is left behind them lie in the row, for which the caller vouches.
         unsafe {
             let (from, to) = (from.offset(row as isize * from_step), to.add(row * to_step));
-            for at in (0..whole).step_by(VECTOR) {
-                _mm256_storeu_si256(to.add(at).cast(), _mm256_loadu_si256(from.add(at).cast()));
+            for at in (0..whole).step_by(2 * VECTOR) {
+                let first = _mm256_loadu_si256(from.add(at).cast());
+                let second = _mm256_loadu_si256(from.add(at + VECTOR).cast());
+                _mm256_storeu_si256(to.add(at).cast(), first);
+                _mm256_storeu_si256(to.add(at + VECTOR).cast(), second);
             }
-            std::ptr::copy_nonoverlapping(from.add(whole), to.add(whole), bytes - whole);
+            if whole < bytes {
+                std::ptr::copy_nonoverlapping(from.add(whole), to.add(whole), bytes - whole);
+            }
         }
     }
 }

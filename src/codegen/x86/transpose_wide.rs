@@ -1,6 +1,6 @@
 //! Turns a tile of a matrix in registers of 512 bits: square blocks with a cache line a side, which is read whole and written whole.
 
-use super::tiled::Ahead;
+use super::tiled::{Ahead, LINE};
 use super::transpose::{self, Transpose};
 use std::arch::x86_64::*;
 
@@ -17,13 +17,14 @@ const SCRATCH: u8 = 0;
 const ROWS: u8 = 1;
 const MEMORY: u8 = 2;
 
-/// Turns a tile past the caches, and asks for what comes next as it goes. All rows begin on cache lines; whoever is to see them has to
-/// wait ([`super::stream::finish`]).
+/// Turns a tile past the caches, and asks for what comes next as it goes, a line for each that it stores: what is asked for all at once is
+/// forgotten by a machine that has no room to note it. All rows begin on cache lines; whoever is to see them has to wait
+/// ([`super::stream::finish`]).
 ///
 /// # Safety
 /// As for [`Transpose`], on a machine with AVX-512.
 pub(super) type ToMemory =
-    unsafe fn(from: *const u8, from_step: isize, to: *mut u8, to_step: usize, tile: [usize; 2], ahead: Option<Ahead>);
+    unsafe fn(from: *const u8, from_step: isize, to: *mut u8, to_step: usize, tile: [usize; 2], ahead: Ahead);
 
 /// The function for elements of 4 or 8 bytes.
 ///
@@ -67,7 +68,7 @@ macro_rules! blocks {
             columns: usize,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { $any::<TO>(from, from_step, to, to_step, [rows, columns], None) }
+            unsafe { $any::<TO>(from, from_step, to, to_step, [rows, columns], Ahead::nothing(from)) }
         }
 
         /// # Safety
@@ -79,7 +80,7 @@ macro_rules! blocks {
             to: *mut u8,
             to_step: usize,
             tile: [usize; 2],
-            ahead: Option<Ahead>,
+            ahead: Ahead,
         ) {
             // SAFETY: the caller's promise.
             unsafe { $any::<MEMORY>(from, from_step, to, to_step, tile, ahead) }
@@ -95,7 +96,7 @@ macro_rules! blocks {
             to: *mut u8,
             to_step: usize,
             [rows, columns]: [usize; 2],
-            mut ahead: Option<Ahead>,
+            mut ahead: Ahead,
         ) {
             const SIZE: usize = size_of::<$element>();
             let (whole_rows, whole_columns) = (rows - rows % $n, columns - columns % $n);
@@ -103,14 +104,9 @@ macro_rules! blocks {
             unsafe {
                 let (down, across) = (whole_rows / $n, whole_columns / $n);
                 let (outers, inners) = if TO == SCRATCH { (across, down) } else { (down, across) };
-                if let Some(ahead) = &mut ahead {
-                    ahead.share_among(down * across);
-                }
                 for outer in 0..outers {
                     for inner in 0..inners {
-                        if let Some(ahead) = &mut ahead {
-                            ahead.fetch_share(true);
-                        }
+                        let soon = if TO == MEMORY { ahead.take_lines($n) } else { from };
                         let (row, column) = if TO == SCRATCH { (inner, outer) } else { (outer, inner) };
                         let (row, column) = (row * $n, column * $n);
                         let from = from.offset(column as isize * from_step).add(row * SIZE);
@@ -124,6 +120,9 @@ macro_rules! blocks {
                             match TO {
                                 MEMORY => _mm512_stream_pd(to.add(k * to_step).cast(), turned[k]),
                                 _ => _mm512_storeu_pd(to.add(k * to_step).cast(), turned[k]),
+                            }
+                            if TO == MEMORY {
+                                _mm_prefetch::<_MM_HINT_T1>(soon.wrapping_add(k * LINE).cast());
                             }
                         }
                     }

@@ -2,7 +2,8 @@
 //!
 //! A tile and its mirror image read the same two pieces of the matrix, each of them once as it lies and once turned. Both pieces are
 //! copied side by side into scratch first: rows of a large matrix crowd the same few lines of a cache, where turning would push them out
-//! again and again. So all of the matrix is read once, and in pieces of its rows; the next two pieces are asked for while results are stored.
+//! again and again. So all of the matrix is read once, and in pieces of its rows. The next two pieces are asked for while these are turned: while
+//! results are stored, memory has enough to do.
 
 use super::call::Call;
 use super::stream::Stores;
@@ -12,9 +13,6 @@ use super::walk::{Bases, Scratch, Walk};
 use crate::codegen;
 use smallvec::SmallVec;
 use std::ops::Range;
-
-/// So many rows are stored before more of the next pieces is asked for: memory is slower to serve much of either at once.
-const AT_ONCE: usize = 4;
 
 /// Two operands that are the same matrix, if they begin at the same place: one is turned, the other is not.
 #[derive(Clone, Copy)]
@@ -148,20 +146,22 @@ impl Tiled {
         ahead: &mut [Ahead],
     ) {
         let size = self.bases.size(twins.plain) as usize;
+        let block = LINE / size;
         self.go_to(tile, on, call);
         call.pointer(twins.plain, room.plain.addr() as i64);
-        ahead.iter_mut().for_each(|piece| piece.share_among(tile.rows.div_ceil(AT_ONCE)));
-        for first in (0..tile.rows).step_by(LINE / size) {
-            let rows = (LINE / size).min(tile.rows - first);
-            // SAFETY: the caller's promise; a kernel leaves its pointers at the next row.
+        ahead.iter_mut().for_each(|piece| piece.share_among(tile.rows.div_ceil(block) * tile.columns.div_ceil(block)));
+        for first in (0..tile.rows).step_by(block) {
+            let rows = block.min(tile.rows - first);
+            // SAFETY: the caller's promise.
             unsafe {
-                let from = room.other.add(first * size);
-                (twins.turn)(from, room.pitch as isize, room.strip, room.pitch, rows, tile.columns);
-                call.pointer(twins.turned, room.strip.addr() as i64);
-                for row in (0..rows).step_by(AT_ONCE) {
+                for column in (0..tile.columns).step_by(block) {
                     ahead.iter_mut().for_each(|piece| piece.fetch_share(true));
-                    call.run(AT_ONCE.min(rows - row), tile.columns);
+                    let from = room.other.add(column * room.pitch + first * size);
+                    let to = room.strip.add(column * size);
+                    (twins.turn)(from, room.pitch as isize, to, room.pitch, rows, block.min(tile.columns - column));
                 }
+                call.pointer(twins.turned, room.strip.addr() as i64);
+                call.run(rows, tile.columns);
             }
         }
     }

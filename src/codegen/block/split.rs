@@ -44,6 +44,9 @@ pub(in crate::codegen) struct Part {
 const FEW_PARTS: usize = 16;
 /// Splits stop here.
 const MANY_PARTS: usize = 256;
+/// Parts of fewer leaves across take more from others as long as there are enough of them: each leaves partial results for all of its outputs, which one
+/// thread combines in the end.
+const MANY_LEAVES: usize = 8;
 
 impl Split {
     /// Splits a program with a fold. `weight` is the steps that one element takes, `work` how many steps make a part, `block` the
@@ -79,7 +82,10 @@ impl Split {
         let mut part_leaves = leaves.max(1);
         if groups < FEW_PARTS {
             part_leaves = (work / (leaf * lanes * weight)).max(1).next_power_of_two();
-            while leaves.div_ceil(part_leaves) * groups > most_parts {
+            let parts = |part_leaves: usize| leaves.div_ceil(part_leaves) * groups;
+            while parts(part_leaves) > most_parts
+                || order == Order::Across && part_leaves < MANY_LEAVES && parts(2 * part_leaves) >= FEW_PARTS
+            {
                 part_leaves *= 2;
             }
         }

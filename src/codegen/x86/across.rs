@@ -6,7 +6,7 @@ use super::cache;
 use super::call::Call;
 use super::combine::Combine;
 use super::elements::Step;
-use super::fold::{ACROSS_BYTES, BLOCK, Fold};
+use super::fold::{ACROSS_BYTES, BLOCK, Fold, is_quick};
 use super::kernel::Kernel;
 use super::walk::{Scratch, Walk};
 use crate::codegen;
@@ -29,6 +29,8 @@ const GROUPED_BYTES: usize = 1 << 9;
 const SHORTEST_RUN: usize = 4;
 /// Programs of more words are too long to be written once for every vector of a row.
 const KEPT_WORDS: usize = 8;
+/// About how many bytes ahead they fetch.
+const KEPT_AHEAD: usize = 1 << 12;
 /// Kernels that keep accumulators fold up to `2^MOST_LEVEL` leaves in one run: the way to the next one costs as much as some hundred elements.
 const MOST_LEVEL: u32 = 3;
 
@@ -76,25 +78,30 @@ impl Across {
         }
         let kernel = |reads, steps, kept| cache::kernel(spec(reads, Kind::Across { combine, steps, kept }));
         let size = program.loads.iter().map(|load| load.dtype.size()).max().unwrap_or(1);
+        let is_far = size * split.outputs * split.elements > FAR_BYTES;
         let full = spec(Vec::new(), Kind::Across { combine, steps: 1, kept: 0 }).full;
         if plain && program.words.len() <= KEPT_WORDS {
             let lanes = lanes_of(full, program.words.iter().copied());
             let (vectors, groups) = (run / lanes, (run / lanes).div_ceil(most_kept(full)));
             let columns = Columns { group: vectors / groups.max(1) * lanes, groups };
+            let mut ahead = reads.clone();
+            if is_far && full == Width::Z && is_quick(program, combine.fold) {
+                let rows = (KEPT_AHEAD / (size * run).max(1)).max(1);
+                fetch_next_steps(&mut ahead, reduced, rows);
+            }
             if (groups == 1 || groups > 1 && size * run <= GROUPED_BYTES)
-                && let Some(most) = kernel(reads.clone(), 1, columns.group as u16)
+                && let Some(most) = kernel(ahead, 1, columns.group as u16)
             {
                 let rest = if columns.all() < run { Some(kernel(reads.clone(), 1, 0)?) } else { None };
                 return Some(Across { most, steps: 1, columns: Some(columns), rest, reads });
             }
         }
-        let is_far = size * split.outputs * split.elements > FAR_BYTES;
         let is_short = size * run < SHORT_BYTES;
         let steps = if is_far && is_short { 1 } else { steps(&reads, program.words.len()) };
         let mut ahead = reads.clone();
         // A machine without registers of 512 bits (Zen 3) follows eight rows by itself, and is a quarter slower where it is told to.
         if is_far && !is_short && full == Width::Z {
-            fetch_next_steps(&mut ahead, reduced, steps);
+            fetch_next_steps(&mut ahead, reduced, usize::from(steps));
         }
         let (most, rest) = (kernel(ahead, steps, 0)?, kernel(reads.clone(), 1, 0)?);
         Some(Across { most, steps: usize::from(steps), columns: None, rest: Some(rest), reads })
@@ -261,10 +268,10 @@ struct Calls<'f> {
 }
 
 /// Lets operands that lie far away be fetched while the steps before are folded: the machine looks along rows, but not to the next ones.
-fn fetch_next_steps(reads: &mut [Read], reduced: &Walk, steps: u8) {
+fn fetch_next_steps(reads: &mut [Read], reduced: &Walk, steps: usize) {
     for (read, strides) in reads.iter_mut().zip(&reduced.strides) {
         if read.stepped && read.step == Step::Dense {
-            let bytes = strides[strides.len() - 1] * i64::from(steps) * read.dtype.size() as i64;
+            let bytes = strides[strides.len() - 1] * steps as i64 * read.dtype.size() as i64;
             read.ahead = i32::try_from(bytes).unwrap_or(0);
         }
     }

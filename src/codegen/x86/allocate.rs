@@ -28,6 +28,16 @@ pub(super) struct Site {
     pub(super) to: u8,
 }
 
+/// A line of memory that will be read later, so many bytes behind an operand's element: it is asked for early.
+#[derive(Clone, Copy)]
+pub(super) struct Fetch {
+    pub(super) operand: u16,
+    pub(super) copy: u8,
+    pub(super) ahead: i32,
+    /// Into the first cache, or only into the second.
+    pub(super) near: bool,
+}
+
 /// Where a value is, and when it is wanted.
 #[derive(Clone, Copy)]
 pub(super) struct State {
@@ -82,8 +92,9 @@ struct Run<'a, 'b> {
 }
 
 impl Allocator<'_> {
-    /// Writes a line that knows when its values are wanted. The values in `fixed` are in those registers from first to last.
-    pub(super) fn write(&mut self, line: &Line<'_>, fixed: &[(Id, u8)]) {
+    /// Writes a line that knows when its values are wanted. The values in `fixed` are in those registers from first to last. What is to be fetched
+    /// is asked for here and there between the instructions: a machine waits, or forgets some, where it is asked for much at once.
+    pub(super) fn write(&mut self, line: &Line<'_>, fixed: &[(Id, u8)], fetches: &[Fetch]) {
         let values = line.values;
         let mut states = std::mem::take(self.states);
         states.clear();
@@ -116,8 +127,12 @@ impl Allocator<'_> {
             freed_spills: Vec::new(),
             used_spills: 0,
         };
-        for placed in &line.placed {
+        let mut fetched = 0;
+        for (at, placed) in line.placed.iter().enumerate() {
             run.instruction(placed);
+            let due = fetches.len() * (at + 1) / line.placed.len();
+            fetches[fetched..due].iter().for_each(|fetch| run.fetch(fetch));
+            fetched = due;
         }
         let (used, states) = (run.used_spills, run.states);
         *self.spills = (*self.spills).max(used);
@@ -126,6 +141,11 @@ impl Allocator<'_> {
 }
 
 impl Run<'_, '_> {
+    fn fetch(&mut self, &Fetch { operand, copy, ahead, near }: &Fetch) {
+        let element = self.to.places.home(self.to.asm, Home::Element { operand, lane: 0 }, copy);
+        self.to.asm.prefetch(element.offset(ahead), near);
+    }
+
     fn instruction(&mut self, placed: &Placed<'_>) {
         let Inst { form, op, width, immediate, .. } = *placed.inst;
         let Placed { to, args, first_use, next, .. } = *placed;

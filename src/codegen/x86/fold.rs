@@ -31,8 +31,17 @@ const SHORTEST_ROW: usize = 8;
 const FEW_ROWS: usize = 16;
 /// Folds that read more bytes than this read two far places at once.
 const STREAMED: usize = 4 << 20;
+/// With registers of 512 bits, sums of so few words fetch what they will read so many bytes later. Those who do more for every line have too few
+/// loads on their way to wait for the second cache: the machine fetches better for them.
+const FEW_WORDS: usize = 2;
+const AHEAD: i32 = 1 << 11;
 /// Rows that are folded with fewer words, one at a time, are read as fast in registers of 256 bits, of which twice as many are in flight.
 const MANY_WORDS: usize = 12;
+
+/// Whether a program does so little for every line that it reads that it fetches better than the machine does by itself.
+pub(super) fn is_quick(program: &LoopProgram, fold: program::Fold) -> bool {
+    fold == program::Fold::Sum && program.words.len() <= FEW_WORDS
+}
 
 /// A program that folds.
 pub(super) struct Fold {
@@ -121,7 +130,8 @@ impl Fold {
                 let is_whole = split.elements > ALONG_LEAF || split.elements.is_multiple_of(ACCUMULATORS);
                 let in_pairs = is_whole && kept.is_none() && stages.is_empty() && goes_in_pairs(program, &reads, full);
                 let pair = in_pairs.then(|| {
-                    let stepped = reads.iter().map(|&read| Read { stepped: true, ..read }).collect();
+                    let ahead = if full == Width::Z && is_quick(program, fold) { AHEAD } else { 0 };
+                    let stepped = reads.iter().map(|&read| Read { stepped: true, ahead, ..read }).collect();
                     cache::kernel(spec(stepped, Kind::Along { combine, identity, streams: 2, kept: None }, full))
                 });
                 let kernel = cache::kernel(spec(reads, Kind::Along { combine, identity, streams: 1, kept }, narrow))?;

@@ -177,6 +177,11 @@ impl Frame {
         self.first[usize::from(operand)] + step
     }
 
+    /// The first copy of a body that reads through this one of an operand's pointers.
+    pub(super) fn copy_of(&self, pointer: u8) -> u8 {
+        pointer * self.row_copies.max(1) as u8
+    }
+
     /// Goes to the first element of a row.
     pub(super) fn begin_row(&self, asm: &mut Asm) {
         for (pointer, (operand, _)) in self.each_pointer().into_iter().enumerate() {

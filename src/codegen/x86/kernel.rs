@@ -15,7 +15,7 @@
 //! Rows that are folded along two at once have no tails: each is a whole number of times what the accumulators take.
 //! Short rows that are folded across are of one piece: a body for every vector, whose accumulators are in registers for all rows.
 
-use super::allocate::{Allocator, Places, Site, State};
+use super::allocate::{Allocator, Fetch, Places, Site, State};
 use super::asm::*;
 use super::build::{Built, Kind, Read, Spec, build};
 use super::elements::{Step, width_of};
@@ -330,7 +330,8 @@ impl<'s> Writer<'s> {
         }
         self.asm.bind(row);
         self.preamble(&fixed);
-        self.write(&line, &fixed);
+        let fetches = self.fetches(usize::from(kept));
+        self.write_and_fetch(&line, &fixed, &fetches);
         self.frame.step_rows(&mut self.asm, |operand| operand != output);
         self.asm.add(RDX, -1);
         self.asm.jump_if(Condition::NotEqual, row);
@@ -476,11 +477,15 @@ impl<'s> Writer<'s> {
         }
     }
 
-    fn write(&mut self, Ready { line, .. }: &Ready<'_>, fixed: &[(Id, u8)]) {
+    fn write(&mut self, line: &Ready<'_>, fixed: &[(Id, u8)]) {
+        self.write_and_fetch(line, fixed, &[]);
+    }
+
+    fn write_and_fetch(&mut self, Ready { line, .. }: &Ready<'_>, fixed: &[(Id, u8)], fetches: &[Fetch]) {
         let full = self.spec.full;
         let Writer { asm, frame, sites, spills, states, .. } = self;
         let near = frame.tail;
-        Allocator { asm, places: frame, sites, states, spills, full, near }.write(line, fixed);
+        Allocator { asm, places: frame, sites, states, spills, full, near }.write(line, fixed, fetches);
     }
 
     /// Constants and the like for registers that no copy needs, those most used first, from a register downwards.
@@ -523,10 +528,8 @@ impl<'s> Writer<'s> {
             }
         }
         self.asm.bind(top);
-        if repeat {
-            self.fetch_ahead(elements);
-        }
-        self.write(line, fixed);
+        let fetches = if repeat { self.fetches(elements) } else { Vec::new() };
+        self.write_and_fetch(line, fixed, &fetches);
         self.frame.advance(&mut self.asm, elements);
         if repeat {
             enough(&mut self.asm);
@@ -535,18 +538,23 @@ impl<'s> Writer<'s> {
         self.asm.bind(done);
     }
 
-    /// Fetches what will be read later, as much as so many elements are. The next steps of a fold across are too many for the first cache.
-    fn fetch_ahead(&mut self, elements: usize) {
-        let near = !matches!(self.spec.kind, Kind::Across { .. });
-        for (operand, copy) in self.frame.each_pointer() {
+    /// What will be read later, as much as so many elements are. What is only read had better come no nearer than the second cache: a sum of much
+    /// memory takes a third longer if it is asked for into the first; a map, whose stores keep memory busy, takes longer if it is not.
+    fn fetches(&self, elements: usize) -> Vec<Fetch> {
+        let near = match self.spec.kind {
+            Kind::Map { .. } | Kind::Along { kept: Some(_), .. } => true,
+            Kind::Along { kept: None, .. } | Kind::Across { .. } => false,
+        };
+        let mut fetches = Vec::new();
+        for (operand, pointer) in self.frame.each_pointer() {
+            let copy = self.frame.copy_of(pointer);
             let Read { dtype, step, ahead, .. } = self.frame.read(operand);
             if ahead != 0 && step == Step::Dense && self.built.used.get(usize::from(operand)) == Some(&true) {
-                for line in (0..elements * dtype.size()).step_by(CACHE_LINE) {
-                    let first = self.frame.element(&mut self.asm, operand, 0, copy);
-                    self.asm.prefetch(first.offset(ahead + line as i32), near);
-                }
+                let lines = (0..elements * dtype.size()).step_by(CACHE_LINE);
+                fetches.extend(lines.map(|line| Fetch { operand, copy, ahead: ahead + line as i32, near }));
             }
         }
+        fetches
     }
 
     /// What is left of a row, less than a vector.

@@ -84,6 +84,21 @@ fn columns_of_a_tall_table_stay_together() {
 }
 
 #[test]
+fn parts_across_take_more_leaves_as_long_as_there_are_enough_of_them() {
+    let leaves = |rows| {
+        let program = matrix(rows, 4096, true, DType::F32, Fold::Sum);
+        let split = Split::of(&program, Fold::Sum, true, 3, 1 << 18, 4096);
+        // SAFETY: there are elements, so nothing is written.
+        let first = unsafe { split.part(0, std::ptr::null_mut()) }.unwrap();
+        (first.leaves.len(), split.parts())
+    };
+    assert_eq!(leaves(512), (1, 16));
+    assert_eq!(leaves(1024), (2, 16));
+    assert_eq!(leaves(4096), (8, 16));
+    assert_eq!(leaves(1 << 13), (8, 32));
+}
+
+#[test]
 fn sums_are_close_to_exact() {
     let mut random = Random::new(8);
     for (rows, columns, over_rows) in [(1, 1_000_003, false), (50_000, 20, true), (3, 200_000, false)] {

@@ -269,6 +269,24 @@ fn folds_of_much_memory_take_two_leaves_at_once() {
     assert_pairs(&program, widths());
 }
 
+#[test]
+fn sums_of_much_memory_ask_for_it_early() {
+    let mut random = Random::new(9);
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::U8] {
+        // Two leaves at once; short rows whose sums are kept; several long rows at once.
+        for (rows, columns, over_rows) in [(131, 33_000, false), (33_000, 128, true), (530, 8200, true)] {
+            let program = crate::codegen::block::tests::folds::matrix(rows, columns, over_rows, dtype, Fold::Sum);
+            let values = (0..rows * columns).map(|_| random.value(dtype)).collect();
+            assert!(check(&program, &[values]), "{dtype} {rows}x{columns} is served");
+            if widths().contains(&Width::Z) {
+                let listing = Jit::of(&program, Around::default(), Width::Z).expect("it is served").assembly();
+                assert!(listing.contains("prefetcht1"), "{dtype} {rows}x{columns}: {listing}");
+                assert!(!listing.contains("prefetcht0"), "{dtype} {rows}x{columns}: {listing}");
+            }
+        }
+    }
+}
+
 /// Fails unless there is a kernel for two rows at once, in each of these registers.
 fn assert_pairs(program: &LoopProgram, widths: &[Width]) {
     for &full in widths {

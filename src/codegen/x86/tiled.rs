@@ -39,8 +39,13 @@ pub(super) const LINE: usize = 64;
 /// About the bytes that are stored before more of the next tile is asked for: memory is slower to serve much of either at once.
 const AT_ONCE: usize = 256;
 
+/// So many rows of tiles, each followed by its mirror image, are walked together.
+const BAND: usize = 4;
+
 /// Pieces that lie a multiple of so many bytes apart crowd a few lines of the nearest cache.
 const CROWDED: i64 = 2048;
+/// And of so many bytes the second one, where the next tile would then push out what is left of the last.
+const OVERCROWDED: i64 = 32 << 10;
 
 /// Operands that are turned, by number, and how.
 type Turned = SmallVec<[(usize, Transpose); 2]>;
@@ -72,6 +77,8 @@ pub(super) struct Tiled {
     tiles: usize,
     /// Every tile of a square is followed by its mirror image.
     mirrored: bool,
+    /// How many rows of tiles are walked together in such a square.
+    band: usize,
     /// What is turned crowds a cache.
     crowded: bool,
     /// A matrix and its transpose, if they are large and crowded.
@@ -128,9 +135,10 @@ impl Tiled {
         let bases = Bases::new(program, &strided);
         // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
         let mirrored = is_mixed && down == walk.inner() && rows == columns;
-        let crowds =
-            |&(k, _): &(usize, Transpose)| walk.strides[k][walk.sizes.len() - 1] * bases.size(k) % CROWDED == 0;
-        let crowded = turned.iter().any(crowds);
+        let apart = |&(k, _): &(usize, Transpose)| walk.strides[k][walk.sizes.len() - 1] * bases.size(k);
+        let crowds = |bytes: i64| turned.iter().any(|operand| apart(operand) % bytes == 0);
+        let crowded = crowds(CROWDED);
+        let band = if crowds(OVERCROWDED) { 1 } else { BAND };
         let twins = match turned[..] {
             [one] if mirrored && crowded && around.bytes >= LARGE => Twins::of(&walk, &bases, one),
             _ => None,
@@ -145,6 +153,7 @@ impl Tiled {
             columns,
             tiles: (elements / (rows * columns)).max(1),
             mirrored,
+            band,
             crowded,
             twins,
             fetches: around.bytes >= LARGE,
@@ -187,7 +196,7 @@ impl Tiled {
         let [across, down] = self.grid();
         let (outside, number) = (number / (across * down), number % (across * down));
         let place = match self.mirrored {
-            true => mirrored(number, down),
+            true => mirrored(number, down, self.band),
             false if matches!(self.way, Way::ToMemory { .. }) => [number / across, number % across],
             false => [number % down, number / down],
         };
@@ -465,9 +474,25 @@ fn tile_sizes([rows, columns]: [usize; 2], [most_rows, most_columns]: [usize; 2]
     }
 }
 
-/// The row and column of a tile in a square of so many tiles each way: every tile is followed by its mirror image.
-fn mirrored(number: usize, count: usize) -> [usize; 2] {
-    // From every tile on the diagonal on, there is a smaller square left.
+/// The row and column of a tile in a square of so many tiles each way: every tile is followed by its mirror image. A band of some rows of tiles
+/// is walked column by column, so that mirror images follow each other along rows, in the same pages.
+fn mirrored(number: usize, count: usize, band: usize) -> [usize; 2] {
+    // From every row on with which a band begins, there is a smaller square left.
+    let left = count * count - number;
+    let side = left.isqrt() + usize::from(left.isqrt().pow(2) < left);
+    let first = (count - side) / band * band;
+    let (width, after) = (band.min(count - first), number + (count - first).pow(2) - count * count);
+    match after.checked_sub(width * width) {
+        None => from_the_diagonal(after, width).map(|place| first + place),
+        Some(after) => {
+            let (row, column) = (first + after / 2 % width, first + width + after / 2 / width);
+            if after.is_multiple_of(2) { [row, column] } else { [column, row] }
+        }
+    }
+}
+
+/// The same for a few tiles: from every tile on the diagonal, along its row and its column.
+fn from_the_diagonal(number: usize, count: usize) -> [usize; 2] {
     let left = count * count - number;
     let side = left.isqrt() + usize::from(left.isqrt().pow(2) < left);
     let (first, after) = (count - side, side * side - left);
@@ -518,8 +543,8 @@ mod tests {
 
     #[test]
     fn every_tile_of_a_square_comes_once_and_its_mirror_image_next() {
-        for count in [1, 2, 3, 8] {
-            let order: Vec<_> = (0..count * count).map(|number| mirrored(number, count)).collect();
+        for (count, band) in [1, 2, 3, 4, 5, 8, 11, 30].into_iter().flat_map(|count| [(count, 1), (count, BAND)]) {
+            let order: Vec<_> = (0..count * count).map(|number| mirrored(number, count, band)).collect();
             let mut all = order.clone();
             all.sort_unstable();
             assert!(all.into_iter().eq((0..count).flat_map(|row| (0..count).map(move |column| [row, column]))));

@@ -38,9 +38,11 @@ const AHEAD: i32 = 1 << 11;
 /// Rows that are folded with fewer words, one at a time, are read as fast in registers of 256 bits, of which twice as many are in flight.
 const MANY_WORDS: usize = 12;
 
-/// Whether a program does so little for every line that it reads that it fetches better than the machine does by itself.
+/// Whether a program does so little for every line that it reads that it fetches better than the machine does by itself. Lines of narrow elements
+/// have many, which are also made wider.
 pub(super) fn is_quick(program: &LoopProgram, fold: program::Fold) -> bool {
-    fold == program::Fold::Sum && program.words.len() <= FEW_WORDS
+    let are_wide = program.loads.iter().all(|load| load.dtype.size() >= 4);
+    fold == program::Fold::Sum && program.words.len() <= FEW_WORDS && are_wide
 }
 
 /// A program that folds.

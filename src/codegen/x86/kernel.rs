@@ -121,6 +121,8 @@ impl Kernel {
 
 /// The bytes that are fetched at once.
 const CACHE_LINE: usize = 64;
+/// What lies further ahead is not fetched: an instruction's distances are of 31 bits, and a vector more has to fit.
+const FARTHEST: u32 = 1 << 30;
 
 /// By how many the values without a home may outnumber the registers, so that two copies of a body still pay.
 const MANY_VALUES: usize = 4;
@@ -549,7 +551,8 @@ impl<'s> Writer<'s> {
         for (operand, pointer) in self.frame.each_pointer() {
             let copy = self.frame.copy_of(pointer);
             let Read { dtype, step, ahead, .. } = self.frame.read(operand);
-            if ahead != 0 && step == Step::Dense && self.built.used.get(usize::from(operand)) == Some(&true) {
+            let is_near_enough = ahead != 0 && ahead.unsigned_abs() < FARTHEST;
+            if is_near_enough && step == Step::Dense && self.built.used.get(usize::from(operand)) == Some(&true) {
                 let lines = (0..elements * dtype.size()).step_by(CACHE_LINE);
                 fetches.extend(lines.map(|line| Fetch { operand, copy, ahead: ahead + line as i32, near }));
             }

@@ -483,21 +483,14 @@ fn mirrored(number: usize, count: usize, band: usize) -> [usize; 2] {
     let first = (count - side) / band * band;
     let (width, after) = (band.min(count - first), number + (count - first).pow(2) - count * count);
     match after.checked_sub(width * width) {
-        None => from_the_diagonal(after, width).map(|place| first + place),
+        None if width == 1 => [first; 2],
+        // On the diagonal, a band's own square has bands of one row.
+        None => mirrored(after, width, 1).map(|place| first + place),
         Some(after) => {
             let (row, column) = (first + after / 2 % width, first + width + after / 2 / width);
             if after.is_multiple_of(2) { [row, column] } else { [column, row] }
         }
     }
-}
-
-/// The same for a few tiles: from every tile on the diagonal, along its row and its column.
-fn from_the_diagonal(number: usize, count: usize) -> [usize; 2] {
-    let left = count * count - number;
-    let side = left.isqrt() + usize::from(left.isqrt().pow(2) < left);
-    let (first, after) = (count - side, side * side - left);
-    let other = first + after.div_ceil(2);
-    if after.is_multiple_of(2) { [other, first] } else { [first, other] }
 }
 
 /// The way to the output where nothing but turning is to be done, and the machine has registers of 512 bits for it. Elements of 4 and 8 bytes

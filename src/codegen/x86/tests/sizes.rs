@@ -280,7 +280,9 @@ fn sums_of_much_memory_ask_for_it_early() {
             assert!(check(&program, &[values]), "{dtype} {rows}x{columns} is served");
             if widths().contains(&Width::Z) {
                 let listing = Jit::of(&program, Around::default(), Width::Z).expect("it is served").assembly();
-                assert!(listing.contains("prefetcht1"), "{dtype} {rows}x{columns}: {listing}");
+                // What is narrow takes longer to fold than to fetch, but for several long rows.
+                let is_early = dtype.size() >= 4 || columns == 8200;
+                assert_eq!(listing.contains("prefetcht1"), is_early, "{dtype} {rows}x{columns}: {listing}");
                 assert!(!listing.contains("prefetcht0"), "{dtype} {rows}x{columns}: {listing}");
             }
         }

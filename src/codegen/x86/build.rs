@@ -37,11 +37,14 @@ pub(super) struct Read {
     pub(super) ahead: i32,
 }
 
+/// The most vectors of a row that a map makes at once, if there are registers for them.
+pub(super) const MOST: u8 = 4;
+
 /// What becomes of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// They are stored; past the caches if they `stream`.
-    Map { stream: bool },
+    /// They are stored; past the caches if they `stream`. No more than `most` vectors of a row are made at once.
+    Map { stream: bool, most: u8 },
     /// Those of a row are folded to one lane: a leaf in the order along. `identity` is the bits of a lane. If there are several
     /// `streams`, so many rows are folded at once, all of whole accumulators. Each may also be `kept`: stored to this operand, which is
     /// not read.
@@ -124,7 +127,7 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     }
     select.pieces.fold = select.pieces.body.len();
     match spec.kind {
-        Kind::Map { stream } => {
+        Kind::Map { stream, .. } => {
             select.write(output, spec.stored, along_row, result);
             if stream && let Some(store) = select.pieces.body.last_mut().filter(|store| store.op == op::MOVUPS_STORE) {
                 store.op = op::MOVNTPS_STORE;

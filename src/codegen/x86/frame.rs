@@ -43,6 +43,12 @@ pub(super) struct Frame {
     pub(super) pointers: usize,
     /// The register of each pointer that has one.
     registers: Vec<Option<Gpr>>,
+    /// Which of them go from row to row in their registers; the frame is told only after the last row.
+    lasting: Vec<bool>,
+    /// The register that counts the rows that are left, if there is one.
+    rows: Option<Gpr>,
+    /// The position of a row's first element is read.
+    is_placed: bool,
     /// How many copies of a body are vectors of one row; the next ones are of another. 1 for the steps of a fold across, 0 if all are of one.
     row_copies: usize,
     /// The operand that is the accumulators in the frame itself.
@@ -93,6 +99,16 @@ impl Frame {
                 }
             }
         }
+        let keeps_rows = matches!(spec.kind, Kind::Across { kept: 1.., .. });
+        let mut lasting = vec![false; pointers];
+        for (at, operand) in built.operands.iter().enumerate() {
+            let is_own = own_operand == Some(at as u16);
+            let count = if operand.stepped { steps } else { 1 };
+            for pointer in first[at]..first[at] + count {
+                lasting[pointer] =
+                    !keeps_rows && !is_own && operand.step == Step::Dense && registers[pointer].is_some();
+            }
+        }
         let scalars = POINTERS + 3 * 8 * pointers;
         let scalar_count = built.scalars.iter().map(|&(slot, _)| usize::from(slot) + 1).max().unwrap_or(0);
         let accumulators = (scalars + 8 * scalar_count).next_multiple_of(64);
@@ -112,6 +128,9 @@ impl Frame {
             first,
             pointers,
             registers,
+            lasting,
+            rows: free.next().filter(|_| !keeps_rows),
+            is_placed: built.pieces.values.iter().any(|value| value.home == Home::Position),
             row_copies,
             own_operand,
             accumulators,
@@ -139,7 +158,8 @@ impl Frame {
 
     /// The registers in use that the caller wants back.
     pub(super) fn kept(&self) -> Vec<Gpr> {
-        KEPT.into_iter().filter(|kept| self.registers.contains(&Some(*kept))).collect()
+        let is_used = |kept: &Gpr| self.registers.contains(&Some(*kept)) || self.rows == Some(*kept);
+        KEPT.into_iter().filter(is_used).collect()
     }
 
     /// An operand and one of its copies, for every pointer.
@@ -182,10 +202,48 @@ impl Frame {
         pointer * self.row_copies.max(1) as u8
     }
 
+    /// The pointers that go from row to row in their registers.
+    fn in_registers(&self) -> impl Iterator<Item = (usize, Gpr)> {
+        let all = self.registers.iter().zip(&self.lasting).enumerate();
+        all.filter(|&(_, (_, &lasting))| lasting).filter_map(|(pointer, (&register, _))| Some((pointer, register?)))
+    }
+
+    /// Before the first row.
+    pub(super) fn begin_rows(&self, asm: &mut Asm) {
+        self.in_registers().for_each(|(pointer, register)| asm.load(register, self.row(pointer)));
+        if let Some(rows) = self.rows {
+            asm.load(rows, Mem::Base(RDI, ROWS as i32));
+        }
+    }
+
+    /// Goes to the next row, if there is one. What counts in memory is slow where a row is short, above all behind stores past the caches.
+    pub(super) fn next_row(&self, asm: &mut Asm, row: Label) {
+        for (pointer, (operand, _)) in self.each_pointer().into_iter().enumerate() {
+            match self.registers[pointer] {
+                _ if self.is_own(operand) => {}
+                Some(register) if self.lasting[pointer] => asm.add_from_memory(register, self.row_step(pointer)),
+                _ => {
+                    asm.load(RCX, self.row_step(pointer));
+                    asm.add_into_memory(self.row(pointer), RCX);
+                }
+            }
+        }
+        if self.is_placed {
+            asm.load(RCX, Mem::Base(RDI, POSITION_STEP as i32));
+            asm.add_into_memory(Mem::Base(RDI, POSITION as i32), RCX);
+        }
+        match self.rows {
+            Some(rows) => asm.add(rows, -1),
+            None => asm.add_to_memory(Mem::Base(RDI, ROWS as i32), -1),
+        }
+        asm.jump_if(Condition::NotEqual, row);
+        self.in_registers().for_each(|(pointer, register)| asm.store(self.row(pointer), register));
+    }
+
     /// Goes to the first element of a row.
     pub(super) fn begin_row(&self, asm: &mut Asm) {
         for (pointer, (operand, _)) in self.each_pointer().into_iter().enumerate() {
-            if self.is_own(operand) {
+            if self.is_own(operand) || self.lasting[pointer] {
                 continue;
             }
             match self.registers[pointer] {
@@ -312,8 +370,14 @@ impl Places for Frame {
             Target::Slot(at) => self.home(asm, Home::Slot(at), copy),
             Target::Accumulators(k) => self.accumulator(usize::from(k)),
             Target::Row(operand) => {
-                asm.load(RCX, self.row(self.pointer(operand, copy)));
-                Mem::Base(RCX, 0)
+                let pointer = self.pointer(operand, copy);
+                match self.registers[pointer] {
+                    Some(register) if self.lasting[pointer] => Mem::Base(register, 0),
+                    _ => {
+                        asm.load(RCX, self.row(pointer));
+                        Mem::Base(RCX, 0)
+                    }
+                }
             }
         }
     }

@@ -19,7 +19,7 @@ use super::allocate::{Allocator, Fetch, Places, Site, State};
 use super::asm::*;
 use super::build::{Built, Kind, Read, Spec, build};
 use super::elements::{Step, width_of};
-use super::frame::{Frame, LENGTH, POSITION, POSITION_STEP, ROWS, TAIL_32, TAIL_64};
+use super::frame::{Frame, LENGTH, ROWS, TAIL_32, TAIL_64};
 use super::inst::{Form, Home, Id, Inst, NONE, Target, Value};
 use super::line::Line;
 use super::memory::Pages;
@@ -89,8 +89,8 @@ impl Kernel {
         writer.kernel();
         writer.data();
         let kind = match self.spec.kind {
-            Kind::Map { stream: false } => "a map".to_string(),
-            Kind::Map { stream: true } => "a map that stores past the caches".to_string(),
+            Kind::Map { stream: false, .. } => "a map".to_string(),
+            Kind::Map { stream: true, .. } => "a map that stores past the caches".to_string(),
             Kind::Along { streams: 2.., .. } => "a fold along each row, two rows at once".to_string(),
             Kind::Along { kept: Some(_), .. } => "a map, and the fold along each row of what it stores".to_string(),
             Kind::Along { .. } => "a fold along each row".to_string(),
@@ -178,9 +178,10 @@ impl<'s> Writer<'s> {
             Kind::Across { kept: 1.., .. } => self.kept_rows(),
             _ => {
                 let row = self.asm.label();
+                self.frame.begin_rows(&mut self.asm);
                 self.asm.bind(row);
                 self.row();
-                self.next_row(row);
+                self.frame.next_row(&mut self.asm, row);
             }
         }
         self.asm.vzeroupper();
@@ -350,8 +351,12 @@ impl<'s> Writer<'s> {
     fn copies(&mut self, one: &Ready<'s>) -> Option<Ready<'s>> {
         // What copies share has a home, so that each needs as many registers as the first.
         let (needed, registers) = (one.pressure, usize::from(self.spec.full.registers()));
-        if self.spec.full == Width::Z && 4 * needed <= registers {
-            Some(self.copies_of_body(4))
+        let most = match self.spec.kind {
+            Kind::Map { most, .. } => usize::from(most),
+            Kind::Along { .. } | Kind::Across { .. } => 1,
+        };
+        if self.spec.full == Width::Z && most > 2 && most * needed <= registers {
+            Some(self.copies_of_body(most))
         } else if 2 * needed <= registers + MANY_VALUES {
             Some(self.copies_of_body(2))
         } else {
@@ -708,20 +713,6 @@ impl<'s> Writer<'s> {
             each(self, lane);
         }
         self.asm.bind(done);
-    }
-
-    /// Goes to the next row, if there is one.
-    fn next_row(&mut self, row: Label) {
-        for (pointer, (operand, _)) in self.frame.each_pointer().into_iter().enumerate() {
-            if !self.frame.is_own(operand) {
-                self.asm.load(RCX, self.frame.row_step(pointer));
-                self.asm.add_into_memory(self.frame.row(pointer), RCX);
-            }
-        }
-        self.asm.load(RCX, Mem::Base(RDI, POSITION_STEP as i32));
-        self.asm.add_into_memory(Mem::Base(RDI, POSITION as i32), RCX);
-        self.asm.add_to_memory(Mem::Base(RDI, ROWS as i32), -1);
-        self.asm.jump_if(Condition::NotEqual, row);
     }
 
     /// Everything that is read but not run.

@@ -42,7 +42,11 @@ impl Stores {
             if spec.full == Width::Z && !is_aligned(Width::Z) && is_aligned(Width::Y) {
                 spec.full = Width::Y;
             }
-            let far = cache::kernel(Spec { kind: Kind::Map { stream: true }, ..spec.clone() });
+            let kind = match spec.kind {
+                Kind::Map { most, .. } => Kind::Map { stream: true, most },
+                fold => fold,
+            };
+            let far = cache::kernel(Spec { kind, ..spec.clone() });
             far.filter(|_| is_aligned(spec.full))
         } else {
             None

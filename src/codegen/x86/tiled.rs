@@ -10,7 +10,7 @@
 //! transpose has a way of its own ([`super::twins`]).
 
 use super::asm::Width;
-use super::build::{Kind, Spec};
+use super::build::{Kind, MOST, Spec};
 use super::call::Call;
 use super::elements::Step;
 use super::map::registers_for;
@@ -30,7 +30,7 @@ use std::ops::Range;
 const SHORTEST: usize = 8;
 /// The bytes of a tile's rows and columns where both are long: shorter pieces are slow to write to memory, and longer ones make tiles that
 /// leave the L1 cache.
-const PIECE_BYTES: usize = 256;
+pub(super) const PIECE_BYTES: usize = 256;
 /// The bytes that are read side by side, and that are written so, where tiles go straight to memory: pieces of two lines are written a tenth
 /// slower than of four, and longer ones are no faster.
 const STRAIGHT_BYTES: [usize; 2] = [1024, 256];
@@ -81,7 +81,7 @@ pub(super) struct Tiled {
     band: usize,
     /// What is turned crowds a cache.
     crowded: bool,
-    /// A matrix and its transpose, if they are large and crowded.
+    /// A matrix and its transpose, if they are large.
     twins: Option<Twins>,
     /// The next tile is asked for early.
     fetches: bool,
@@ -93,6 +93,8 @@ pub(super) struct Tile {
     pub(super) columns: usize,
     /// How far the operands, the output and the position are, at its first element, from their first.
     pub(super) places: SmallVec<[i64; 8]>,
+    /// Where it is outside, and its row and column in the grid.
+    place: (usize, [usize; 2]),
 }
 
 impl Tiled {
@@ -111,8 +113,23 @@ impl Tiled {
 
         let widest = turned.iter().map(|&(operand, _)| program.loads[operand].dtype.size()).max().unwrap_or(1);
         let down = walk.row_axis();
+        let bases = Bases::new(program, &strided);
+        let apart = |&(k, _): &(usize, Transpose)| walk.strides[k][walk.sizes.len() - 1] * bases.size(k);
+        let crowds = |bytes: i64| turned.iter().any(|operand| apart(operand) % bytes == 0);
+        let crowded = crowds(CROWDED);
+        let is_on_lines = stream::are_aligned(&walk, output, program.stored.size(), around.apart, Width::Z);
+        let twins = match turned[..] {
+            [one] if down == walk.inner() && is_on_lines && around.bytes >= LARGE => {
+                Twins::of(&walk, &bases, one, full)
+            }
+            _ => None,
+        };
         let straight = straight(program, around, &walk, full);
-        let bytes = if matches!(straight, Some(Way::ToMemory { .. })) { STRAIGHT_BYTES } else { [PIECE_BYTES; 2] };
+        let bytes = match (&straight, &twins) {
+            (Some(Way::ToMemory { .. }), _) => STRAIGHT_BYTES,
+            (_, Some(twins)) => [twins.piece_bytes(); 2],
+            (_, None) => [PIECE_BYTES; 2],
+        };
         let (rows, columns) = tile_sizes([down, walk.inner()], bytes.map(|bytes| bytes / widest));
         let mut operands = walk.reads(program)?;
         turned.iter().for_each(|&(operand, _)| operands[operand].step = Step::Dense);
@@ -122,7 +139,7 @@ impl Tiled {
             stored: program.stored,
             operands,
             output: Step::Dense,
-            kind: Kind::Map { stream: false },
+            kind: Kind::Map { stream: false, most: twins.as_ref().map_or(MOST, Twins::at_once) },
             full: registers_for(full, walk.inner().min(columns)),
         };
         let steps = program.words.len() + 4;
@@ -132,17 +149,10 @@ impl Tiled {
             Some(way) => way,
             None => Way::Kernel(Stores::new(spec, around, &walk, output)?),
         };
-        let bases = Bases::new(program, &strided);
         // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
         let mirrored = is_mixed && down == walk.inner() && rows == columns;
-        let apart = |&(k, _): &(usize, Transpose)| walk.strides[k][walk.sizes.len() - 1] * bases.size(k);
-        let crowds = |bytes: i64| turned.iter().any(|operand| apart(operand) % bytes == 0);
-        let crowded = crowds(CROWDED);
-        let band = if crowds(OVERCROWDED) { 1 } else { BAND };
-        let twins = match turned[..] {
-            [one] if mirrored && crowded && around.bytes >= LARGE => Twins::of(&walk, &bases, one),
-            _ => None,
-        };
+        let is_wide = twins.as_ref().is_some_and(Twins::is_wide);
+        let band = if crowds(OVERCROWDED) && !is_wide { 1 } else { BAND };
         Some(Tiled {
             way,
             bases,
@@ -203,10 +213,10 @@ impl Tiled {
         (outside, place)
     }
 
-    /// Whether the mirror image of a tile comes next.
-    pub(super) fn is_mirrored(&self, number: usize) -> bool {
-        let ((outside, [row, column]), next) = (self.place(number), self.place(number + 1));
-        self.mirrored && row != column && next == (outside, [column, row])
+    /// Whether one tile is the mirror image of another.
+    pub(super) fn are_mirrored(&self, tile: &Tile, other: &Tile) -> bool {
+        let (outside, [row, column]) = tile.place;
+        self.mirrored && row != column && other.place == (outside, [column, row])
     }
 
     /// The address of a tile's first result.
@@ -215,7 +225,11 @@ impl Tiled {
     }
 
     pub(super) fn tile(&self, number: usize) -> Tile {
-        let (outside, [row, column]) = self.place(number);
+        self.tile_at(self.place(number))
+    }
+
+    fn tile_at(&self, place: (usize, [usize; 2])) -> Tile {
+        let (outside, [row, column]) = place;
         let (row, column) = (row * self.rows, column * self.columns);
         let mut places = SmallVec::from_elem(0, self.walk.strides.len());
         self.walk.outside(outside, &mut places);
@@ -224,7 +238,7 @@ impl Tiled {
             *place += row as i64 * along_rows + column as i64 * along_columns;
         }
         let rows = self.walk.row_axis();
-        Tile { rows: self.rows.min(rows - row), columns: self.columns.min(self.walk.inner() - column), places }
+        Tile { rows: self.rows.min(rows - row), columns: self.columns.min(self.walk.inner() - column), places, place }
     }
 
     /// # Safety

@@ -5,10 +5,13 @@
 //! again and again. So all of the matrix is read once, and in pieces of its rows. The next two pieces are asked for while these are turned: while
 //! results are stored, memory has enough to do.
 
+use super::asm::Width;
+use super::build::MOST;
 use super::call::Call;
 use super::stream::Stores;
-use super::tiled::{Ahead, LINE, Tile, Tiled};
+use super::tiled::{LINE, PIECE_BYTES, Tile, Tiled};
 use super::transpose::{self, Transpose};
+use super::transpose_wide::{self, TurnAndFetch};
 use super::walk::{Bases, Scratch, Walk};
 use crate::codegen;
 use smallvec::SmallVec;
@@ -20,6 +23,10 @@ pub(super) struct Twins {
     turned: usize,
     plain: usize,
     turn: Transpose,
+    /// The same, and it asks for what comes next.
+    turn_and_fetch: Option<TurnAndFetch>,
+    /// The cache lines of a piece's rows.
+    lines: usize,
 }
 
 /// A piece of the matrix: rows of so many bytes at equal distances.
@@ -43,13 +50,39 @@ struct Room {
 
 impl Twins {
     /// The twins among the operands of a square walk, of which one is turned.
-    pub(super) fn of(walk: &Walk, bases: &Bases, (turned, turn): (usize, Transpose)) -> Option<Twins> {
+    pub(super) fn of(walk: &Walk, bases: &Bases, (turned, turn): (usize, Transpose), full: Width) -> Option<Twins> {
         let last = walk.sizes.len() - 1;
         let mut mirror = walk.strides[turned].clone();
         mirror.swap(last - 1, last);
         let is_twin = |&k: &usize| k != turned && walk.strides[k] == mirror && bases.begin_alike(k, turned);
         let plain = (0..bases.len()).find(is_twin)?;
-        Some(Twins { turned, plain, turn })
+        let size = bases.size(turned) as usize;
+        let wide = transpose_wide::and_fetch(size).filter(|_| full == Width::Z);
+        let lines = if wide.is_some() { transpose_wide::lines(size) } else { PIECE_BYTES / LINE };
+        // What is a tile with rows as long as elsewhere had better stay one.
+        let row_bytes = walk.sizes[last] * size;
+        (row_bytes <= lines * LINE || row_bytes > PIECE_BYTES).then_some(Twins {
+            turned,
+            plain,
+            turn,
+            turn_and_fetch: wide,
+            lines,
+        })
+    }
+
+    /// Whether pieces are turned in registers of 512 bits.
+    pub(super) fn is_wide(&self) -> bool {
+        self.turn_and_fetch.is_some()
+    }
+
+    /// The bytes of a piece's rows.
+    pub(super) fn piece_bytes(&self) -> usize {
+        self.lines * LINE
+    }
+
+    /// How many vectors of a row the kernel had better make at once.
+    pub(super) fn at_once(&self) -> u8 {
+        MOST.min(self.lines as u8)
     }
 
     /// Whether a call's operands are what they seem.
@@ -72,10 +105,13 @@ impl Tiled {
     ) {
         let operands = on.loads.len();
         let size = self.bases.size(twins.plain) as usize;
-        let (pitch, strip) = (self.columns * size, LINE / size);
+        let pitch = self.columns * size;
         let frame_bytes = stores.frame_bytes().next_multiple_of(LINE);
-        let mut scratch = Scratch::new(frame_bytes + (2 * self.rows + strip) * pitch);
-        let mut tile = self.tile(numbers.start);
+        let mut scratch = Scratch::new(frame_bytes + (2 * self.rows + LINE / size) * pitch);
+        // Beforehand: what is computed between stores past the caches waits for them.
+        let last = (numbers.end + 1).min(self.count());
+        let tiles: SmallVec<[Tile; 32]> = (numbers.start..last).map(|number| self.tile(number)).collect();
+        let here = numbers.len();
         // SAFETY: the frame has the kernel's size and starts on a cache line, and copies come after it; the rows and columns told to the kernel
         // and to those that copy and turn are of the program's index space, for which the caller vouches.
         unsafe {
@@ -83,7 +119,7 @@ impl Tiled {
             let other = plain.add(self.rows * pitch);
             let room = Room { plain, other, strip: other.add(self.rows * pitch), pitch };
             let swapped = Room { plain: room.other, other: room.plain, ..room };
-            let mut call = Call::new(stores.choose(self.output_at(&tile, on)), scratch.start());
+            let mut call = Call::new(stores.choose(self.output_at(&tiles[0], on)), scratch.start());
             call.scalars(on.scalars);
             for k in (0..operands).filter(|&k| k != twins.plain && k != twins.turned) {
                 call.step(k, self.strides(k)[0] * self.bases.size(k));
@@ -91,31 +127,19 @@ impl Tiled {
             call.step(twins.plain, pitch as i64);
             call.step(twins.turned, pitch as i64);
             call.step(operands, self.strides(operands)[0] * self.stored);
-            let mut number = numbers.start;
-            loop {
-                let mirror = (number + 1 < numbers.end && self.is_mirrored(number)).then(|| self.tile(number + 1));
-                number += 1 + usize::from(mirror.is_some());
-                let next = (number < self.count()).then(|| self.tile(number));
-                let pieces = self.pieces(twins, &tile, on);
+            let mut at = 0;
+            while at < here {
+                let tile = &tiles[at];
+                let mirror = tiles[..here].get(at + 1).filter(|next| self.are_mirrored(tile, next));
+                at += 1 + usize::from(mirror.is_some());
+                let pieces = self.pieces(twins, tile, on);
                 for (piece, to) in pieces.iter().zip([room.plain, room.other]) {
                     transpose::copy_rows(piece.start, piece.apart, to, pitch, piece.rows, piece.bytes);
                 }
-                let mut ahead: SmallVec<[Ahead; 2]> = SmallVec::new();
-                if let Some(next) = &next {
-                    ahead.extend(self.pieces(twins, next, on).map(Piece::ahead));
-                }
-                let halves = ahead.len().min(usize::from(mirror.is_some()));
-                let (first, second) = ahead.split_at_mut(halves);
-                match &mirror {
-                    None => self.side(twins, &tile, on, &mut call, &room, second),
-                    Some(mirror) => {
-                        self.side(twins, &tile, on, &mut call, &room, first);
-                        self.side(twins, mirror, on, &mut call, &swapped, second);
-                    }
-                }
-                match next {
-                    Some(next) if number < numbers.end => tile = next,
-                    _ => break,
+                let [plain, other] = tiles.get(at).map_or(pieces, |next| self.pieces(twins, next, on));
+                self.side(twins, tile, on, &mut call, &room, plain);
+                if let Some(mirror) = mirror {
+                    self.side(twins, mirror, on, &mut call, &swapped, other);
                 }
             }
         }
@@ -143,32 +167,34 @@ impl Tiled {
         on: &codegen::Call<'_>,
         call: &mut Call<'_>,
         room: &Room,
-        ahead: &mut [Ahead],
+        next: Piece,
     ) {
         let size = self.bases.size(twins.plain) as usize;
         let block = LINE / size;
         self.go_to(tile, on, call);
         call.pointer(twins.plain, room.plain.addr() as i64);
-        ahead.iter_mut().for_each(|piece| piece.share_among(tile.rows.div_ceil(block) * tile.columns.div_ceil(block)));
         for first in (0..tile.rows).step_by(block) {
             let rows = block.min(tile.rows - first);
             // SAFETY: the caller's promise.
             unsafe {
-                for column in (0..tile.columns).step_by(block) {
-                    ahead.iter_mut().for_each(|piece| piece.fetch_share(true));
-                    let from = room.other.add(column * room.pitch + first * size);
-                    let to = room.strip.add(column * size);
-                    (twins.turn)(from, room.pitch as isize, to, room.pitch, rows, block.min(tile.columns - column));
+                let (from, step) = (room.other.add(first * size), room.pitch as isize);
+                let soon = next.start.wrapping_offset(first as isize * next.apart);
+                match twins.turn_and_fetch {
+                    Some(turn) => turn(from, step, room.strip, room.pitch, [rows, tile.columns], soon, next.apart),
+                    None => {
+                        let share = rows.div_ceil(tile.columns.div_ceil(block));
+                        for (number, column) in (0..tile.columns).step_by(block).enumerate() {
+                            for row in number * share..rows.min((number + 1) * share) {
+                                codegen::fetch_half_way(soon.wrapping_offset(row as isize * next.apart), next.bytes);
+                            }
+                            let (from, to) = (from.add(column * room.pitch), room.strip.add(column * size));
+                            (twins.turn)(from, step, to, room.pitch, rows, block.min(tile.columns - column));
+                        }
+                    }
                 }
                 call.pointer(twins.turned, room.strip.addr() as i64);
                 call.run(rows, tile.columns);
             }
         }
-    }
-}
-
-impl Piece {
-    fn ahead(self) -> Ahead {
-        Ahead::new(self.start, self.apart, self.bytes, self.rows)
     }
 }

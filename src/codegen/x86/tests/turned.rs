@@ -133,7 +133,7 @@ fn operands_that_disagree_in_one_expression() {
 #[test]
 fn a_large_matrix_meets_its_own_transpose() {
     let mut random = Random::new(15);
-    for (batch, n) in [(1, 8), (1, 64), (2, 65), (1, 200), (3, 130), (1, 333)] {
+    for (batch, n) in [(1, 8), (2, 48), (1, 64), (2, 65), (1, 144), (1, 176), (1, 200), (3, 130), (1, 333)] {
         for dtype in [DType::F32, DType::F64, DType::I16, DType::U8] {
             // Rows that crowd a cache, and rows that do not.
             for pitch in [2048, n + 3] {

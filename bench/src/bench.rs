@@ -1,8 +1,10 @@
 //! A run: which rows it wants, and what happens to each of them: compute once, check, time, print.
 
+use crate::beside;
 use crate::check::{self, Near, Real};
 use crate::data::Index;
 use crate::measure::{Method, OP};
+use crate::rows::limits::Moved;
 use std::cell::Cell;
 use std::error::Error;
 use std::hint::black_box;
@@ -40,13 +42,20 @@ impl Unit {
 pub struct Bench {
     prefixes: Vec<String>,
     patience: f64,
+    /// Rows of much memory are timed beside the loops of their limits, for so many seconds each, and no others.
+    beside_limits: Option<f64>,
     seen: Cell<bool>,
 }
 
 impl Bench {
     /// A run of the rows that begin with one of the prefixes; of all rows when there are none.
-    pub fn new(prefixes: Vec<String>, patience: f64) -> Bench {
-        Bench { prefixes, patience, seen: Cell::new(false) }
+    pub fn new(prefixes: Vec<String>, patience: f64, beside_limits: Option<f64>) -> Bench {
+        Bench { prefixes, patience, beside_limits, seen: Cell::new(false) }
+    }
+
+    /// Whether rows are timed beside their limits.
+    pub fn is_beside_limits(&self) -> bool {
+        self.beside_limits.is_some()
     }
 
     /// Whether a row is wanted.
@@ -87,6 +96,30 @@ impl Bench {
         self.row_by(OP, name, unit, shape, call, expected)
     }
 
+    /// A row in milliseconds that takes at least as long as it takes to move so much memory.
+    pub fn row_of_memory<T: Real, const N: usize>(
+        &self,
+        name: &str,
+        moved: Moved,
+        shape: [usize; N],
+        call: impl Fn() -> Tensor<T, Dim<N>>,
+        expected: impl Fn(Index<N>) -> Near,
+    ) -> Outcome
+    where
+        Dim<N>: Dimension,
+    {
+        let Some(seconds) = self.beside_limits.filter(|_| self.wants(name)) else {
+            return self.row(name, Unit::Milliseconds, shape, call, expected);
+        };
+        check::near(name, &call().realize()?, shape, expected)?;
+        let mut failed = None;
+        beside::row(name, moved, seconds, || match call().realize() {
+            Ok(result) => drop(black_box(result)),
+            Err(error) => failed = Some(error),
+        });
+        failed.map_or(Ok(()), |error| Err(format!("{name}: {error}").into()))
+    }
+
     /// As [`row`](Self::row), by another method.
     pub fn row_by<T: Real, const N: usize>(
         &self,
@@ -100,7 +133,7 @@ impl Bench {
     where
         Dim<N>: Dimension,
     {
-        if !self.wants(name) {
+        if self.is_beside_limits() || !self.wants(name) {
             return Ok(());
         }
         let begun = Instant::now();

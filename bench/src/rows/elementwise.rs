@@ -3,15 +3,16 @@
 use crate::bench::{Bench, Outcome, Unit};
 use crate::check::Near;
 use crate::data::Input;
+use crate::rows::limits::Moved;
 use std::f64::consts::PI;
 
 pub fn run(bench: &Bench) -> Outcome {
     if bench.wants_some("a_") {
         let x = Input::<f32, 4>::random([32, 630, 12, 32]);
         let b = Input::<f32, 4>::random([32, 1, 1, 32]);
-        bench.row(
+        bench.row_of_memory(
             "a_broadcast_add",
-            Unit::Milliseconds,
+            Moved::Copied(2 * 32 * 630 * 12 * 32 * size_of::<f32>()),
             [32, 630, 12, 32],
             || &x.tensor + &b.tensor,
             |[i, j, k, l]| Near::sum([x.at([i, j, k, l]), b.at([i, 0, 0, l])].into_iter()),

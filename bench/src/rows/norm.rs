@@ -1,8 +1,9 @@
 //! Rows d: softmax and layer norm over the last axis.
 
-use crate::bench::{Bench, Outcome, Unit};
+use crate::bench::{Bench, Outcome};
 use crate::check::Near;
 use crate::data::Input;
+use crate::rows::limits::Moved;
 
 const ROWS: usize = 8192;
 const COLUMNS: usize = 1024;
@@ -14,9 +15,9 @@ pub fn run(bench: &Bench) -> Outcome {
     }
     let x = Input::<f32, 2>::random([ROWS, COLUMNS]);
     let row = |i: usize| (0..COLUMNS).map(|j| x.at([i, j])).collect::<Vec<f64>>();
-    bench.row(
+    bench.row_of_memory(
         "d_softmax_8192x1024",
-        Unit::Milliseconds,
+        Moved::Copied(2 * ROWS * COLUMNS * size_of::<f32>()),
         [ROWS, COLUMNS],
         || x.tensor.softmax(-1),
         |[i, j]| {
@@ -27,9 +28,9 @@ pub fn run(bench: &Bench) -> Outcome {
     )?;
 
     let (weight, bias) = (Input::<f32, 1>::random([COLUMNS]), Input::<f32, 1>::random([COLUMNS]));
-    bench.row(
+    bench.row_of_memory(
         "d_layernorm_8192x1024",
-        Unit::Milliseconds,
+        Moved::Copied(2 * ROWS * COLUMNS * size_of::<f32>()),
         [ROWS, COLUMNS],
         || x.tensor.layer_norm(&[COLUMNS], Some(&weight.tensor), Some(&bias.tensor), EPS),
         |[i, j]| {

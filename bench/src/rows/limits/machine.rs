@@ -1,5 +1,6 @@
 //! The rows, and the threads they run on.
 
+use super::Moved;
 use super::loops;
 use super::pages::{self, Floats};
 use crate::bench::{Bench, print};
@@ -42,6 +43,22 @@ pub fn run(bench: &Bench) {
             print(&name, "machine", (seconds.fold(f64::INFINITY, f64::min) * 1e3, "ms"));
         }
     }
+}
+
+/// See [`super::turns`].
+pub fn turns(moved: Moved) -> Box<dyn FnMut(usize) -> f64> {
+    let (bytes, kind) = match moved {
+        Moved::Read(bytes) => (bytes, "read"),
+        Moved::Copied(bytes) => (bytes, "copy_nt"),
+    };
+    let (_, arrays, stream) = STREAMS.into_iter().find(|stream| stream.0 == kind).expect("it is one of them");
+    let len = 64 * MIB / size_of::<f32>();
+    let (mut a, b) = (Floats::ones(len, true), Floats::ones(len, true));
+    Box::new(move |repeats| {
+        let parts = a.chunks_exact_mut(len / 2).zip(b.chunks_exact(len / 2));
+        let jobs = parts.map(|(a, b)| move || stream(a, b, b)).collect();
+        best_seconds(repeats, jobs) * bytes as f64 / (arrays * len * size_of::<f32>()) as f64
+    })
 }
 
 fn bandwidth(bench: &Bench, mebibytes: usize, is_huge: bool, pages: &str) {

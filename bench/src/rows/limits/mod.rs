@@ -14,13 +14,38 @@ mod pages;
 
 use crate::bench::{Bench, note};
 
+/// The bytes that a row cannot but move: of what it only reads, or of what it reads and what it writes together.
+#[derive(Clone, Copy, Debug)]
+pub enum Moved {
+    Read(usize),
+    Copied(usize),
+}
+
+/// The loop of a limit, as the rows `limit_read_64MiB_huge_2t` and `limit_copy_nt_64MiB_huge_2t` have it: called with how many turns it takes, it gives the
+/// seconds in which the best of them would have moved so many bytes. `None` where there are no such rows.
+pub fn turns(moved: Moved) -> Option<Box<dyn FnMut(usize) -> f64>> {
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    if has_instructions() {
+        return Some(machine::turns(moved));
+    }
+    note(&format!("{moved:?}"), WHY_NOT);
+    None
+}
+
+const WHY_NOT: &str = "left out, limits are written for Linux on x86-64 with AVX2 and FMA";
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn has_instructions() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
 pub fn run(bench: &Bench) {
     if !bench.wants_some("limit_") {
         return;
     }
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+    if has_instructions() {
         return machine::run(bench);
     }
-    note("limit_*", "left out, they are written for Linux on x86-64 with AVX2 and FMA");
+    note("limit_*", WHY_NOT);
 }

@@ -42,9 +42,7 @@ const AT_ONCE: usize = 256;
 /// So many rows of tiles, each followed by its mirror image, are walked together.
 const BAND: usize = 4;
 
-/// Pieces that lie a multiple of so many bytes apart crowd a few lines of the nearest cache.
-const CROWDED: i64 = 2048;
-/// And of so many bytes the second one, where the next tile would then push out what is left of the last.
+/// Pieces that lie a multiple of so many bytes apart crowd a few lines of the second cache, where the next tile would then push out what is left of the last.
 const OVERCROWDED: i64 = 32 << 10;
 
 /// Operands that are turned, by number, and how.
@@ -58,6 +56,17 @@ enum Way {
     Straight(Transpose),
     /// The same past the caches, if the output begins on a cache line.
     ToMemory { turn: ToMemory, near: Transpose },
+}
+
+/// How tiles follow each other.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    /// Along the rows of the output.
+    AlongRows,
+    /// Along its columns.
+    AlongColumns,
+    /// Every tile of a square is followed by its mirror image.
+    Mirrored,
 }
 
 /// An elementwise program that is walked in tiles.
@@ -79,12 +88,12 @@ pub(super) struct Tiled {
     mirrored: bool,
     /// How many rows of tiles are walked together in such a square.
     band: usize,
-    /// What is turned crowds a cache.
-    crowded: bool,
     /// A matrix and its transpose, if they are large.
     twins: Option<Twins>,
     /// The next tile is asked for early.
     fetches: bool,
+    /// Into the second cache: if results are stored past the caches line by line, it takes twice as long to bring it nearer.
+    half_way: bool,
 }
 
 /// One tile.
@@ -116,7 +125,6 @@ impl Tiled {
         let bases = Bases::new(program, &strided);
         let apart = |&(k, _): &(usize, Transpose)| walk.strides[k][walk.sizes.len() - 1] * bases.size(k);
         let crowds = |bytes: i64| turned.iter().any(|operand| apart(operand) % bytes == 0);
-        let crowded = crowds(CROWDED);
         let is_on_lines = stream::are_aligned(&walk, output, program.stored.size(), around.apart, Width::Z);
         let twins = match turned[..] {
             [one] if down == walk.inner() && is_on_lines && around.bytes >= LARGE => {
@@ -164,9 +172,9 @@ impl Tiled {
             tiles: (elements / (rows * columns)).max(1),
             mirrored,
             band,
-            crowded,
             twins,
             fetches: around.bytes >= LARGE,
+            half_way: is_on_lines,
             walk,
         })
     }
@@ -202,13 +210,13 @@ impl Tiled {
     }
 
     /// Where a tile is outside, and its row and column in the grid.
-    fn place(&self, number: usize) -> (usize, [usize; 2]) {
+    fn place(&self, number: usize, order: Order) -> (usize, [usize; 2]) {
         let [across, down] = self.grid();
         let (outside, number) = (number / (across * down), number % (across * down));
-        let place = match self.mirrored {
-            true => mirrored(number, down, self.band),
-            false if matches!(self.way, Way::ToMemory { .. }) => [number / across, number % across],
-            false => [number % down, number / down],
+        let place = match order {
+            Order::Mirrored => mirrored(number, down, self.band),
+            Order::AlongRows => [number / across, number % across],
+            Order::AlongColumns => [number % down, number / down],
         };
         (outside, place)
     }
@@ -216,7 +224,7 @@ impl Tiled {
     /// Whether one tile is the mirror image of another.
     pub(super) fn are_mirrored(&self, tile: &Tile, other: &Tile) -> bool {
         let (outside, [row, column]) = tile.place;
-        self.mirrored && row != column && other.place == (outside, [column, row])
+        row != column && other.place == (outside, [column, row])
     }
 
     /// The address of a tile's first result.
@@ -224,11 +232,8 @@ impl Tiled {
         on.out.addr() as i64 + tile.places[on.loads.len()] * self.stored
     }
 
-    pub(super) fn tile(&self, number: usize) -> Tile {
-        self.tile_at(self.place(number))
-    }
-
-    fn tile_at(&self, place: (usize, [usize; 2])) -> Tile {
+    pub(super) fn tile(&self, number: usize, order: Order) -> Tile {
+        let place = self.place(number, order);
         let (outside, [row, column]) = place;
         let (row, column) = (row * self.rows, column * self.columns);
         let mut places = SmallVec::from_elem(0, self.walk.strides.len());
@@ -254,16 +259,17 @@ impl Tiled {
             Way::Kernel(stores) => unsafe {
                 match &self.twins {
                     Some(twins) if twins.are_in(on) => self.run_twins(twins, stores, numbers, on),
-                    _ => self.run_kernel(stores, numbers, on),
+                    _ if self.mirrored => self.run_kernel(stores, numbers, Order::Mirrored, on),
+                    _ => self.run_kernel(stores, numbers, Order::AlongColumns, on),
                 }
             },
             // SAFETY: the caller's promise.
-            Way::Straight(turn) => unsafe { self.turn_straight(numbers, *turn, on) },
+            Way::Straight(turn) => unsafe { self.turn_straight(numbers, Order::AlongColumns, *turn, on) },
             // SAFETY: the caller's promise; all rows begin on cache lines if the first does.
             Way::ToMemory { turn, near } => unsafe {
-                match self.output_at(&self.tile(numbers.start), on) % LINE as i64 {
+                match self.output_at(&self.tile(numbers.start, Order::AlongRows), on) % LINE as i64 {
                     0 => self.turn_to_memory(numbers, *turn, on),
-                    _ => self.turn_straight(numbers, *near, on),
+                    _ => self.turn_straight(numbers, Order::AlongRows, *near, on),
                 }
             },
         }
@@ -273,9 +279,9 @@ impl Tiled {
     ///
     /// # Safety
     /// As for [`Tiled::run`].
-    unsafe fn turn_straight(&self, numbers: Range<usize>, turn: Transpose, on: &codegen::Call<'_>) {
+    unsafe fn turn_straight(&self, numbers: Range<usize>, order: Order, turn: Transpose, on: &codegen::Call<'_>) {
         let [from_step, to_step] = self.straight_steps();
-        for tile in numbers.map(|number| self.tile(number)) {
+        for tile in numbers.map(|number| self.tile(number, order)) {
             // SAFETY: the caller's promise; rows and columns are of the program's index space.
             unsafe {
                 let (from, to) = self.straight_ends(&tile, on);
@@ -290,9 +296,9 @@ impl Tiled {
     /// As for [`Tiled::run`]; all rows begin on cache lines.
     unsafe fn turn_to_memory(&self, numbers: Range<usize>, turn: ToMemory, on: &codegen::Call<'_>) {
         let [from_step, to_step] = self.straight_steps();
-        let mut tile = self.tile(numbers.start);
+        let mut tile = self.tile(numbers.start, Order::AlongRows);
         for number in numbers {
-            let next = (number + 1 < self.count()).then(|| self.tile(number + 1));
+            let next = (number + 1 < self.count()).then(|| self.tile(number + 1, Order::AlongRows));
             let ahead = next.as_ref().and_then(|next| self.ahead(0, next, on));
             // SAFETY: the caller's promise; rows and columns are of the program's index space.
             unsafe {
@@ -325,13 +331,13 @@ impl Tiled {
     ///
     /// # Safety
     /// As for [`Tiled::run`].
-    unsafe fn run_kernel(&self, stores: &Stores, numbers: Range<usize>, on: &codegen::Call<'_>) {
+    unsafe fn run_kernel(&self, stores: &Stores, numbers: Range<usize>, order: Order, on: &codegen::Call<'_>) {
         let count = self.count();
         let operands = on.loads.len();
         let frame_bytes = stores.frame_bytes().next_multiple_of(64);
         let all_tiles: usize = self.turned.iter().map(|&(operand, _)| self.tile_bytes(operand)).sum();
         let mut scratch = Scratch::new(frame_bytes + all_tiles);
-        let mut tile = self.tile(numbers.start);
+        let mut tile = self.tile(numbers.start, order);
         // SAFETY: the frame has the kernel's size and starts on a cache line, and the tiles come after it; the rows and columns told to
         // the kernel and to those that turn are of the program's index space, for which the caller vouches.
         unsafe {
@@ -344,7 +350,7 @@ impl Tiled {
             for number in numbers {
                 self.go_to(&tile, on, &mut call);
                 self.turn(&tile, on, &mut call, scratch.start().add(frame_bytes));
-                let next = (number + 1 < count).then(|| self.tile(number + 1));
+                let next = (number + 1 < count).then(|| self.tile(number + 1, order));
                 match &next {
                     Some(next) if self.fetches => self.store_and_fetch(&tile, next, on, &mut call),
                     _ => call.run(tile.rows, tile.columns),
@@ -400,7 +406,7 @@ impl Tiled {
         let mut operands: SmallVec<[Ahead; 4]> = (0..on.loads.len()).filter_map(|k| self.ahead(k, next, on)).collect();
         operands.iter_mut().for_each(|operand| operand.share_among(shares));
         for share in 0..shares {
-            operands.iter_mut().for_each(|operand| operand.fetch_share(self.crowded));
+            operands.iter_mut().for_each(|operand| operand.fetch_share(self.half_way));
             // SAFETY: the caller's promise; a kernel leaves its pointers at the next row.
             unsafe { call.run(rows.min(tile.rows - share * rows), tile.columns) };
         }
@@ -445,16 +451,16 @@ impl Ahead {
     }
 
     /// They are asked for so many times.
-    pub(super) fn share_among(&mut self, times: usize) {
+    fn share_among(&mut self, times: usize) {
         self.share = self.left.div_ceil(times.max(1));
     }
 
-    /// Asks for the next of them. What crowds the nearest cache would not stay there.
+    /// Asks for the next of them.
     #[inline]
-    pub(super) fn fetch_share(&mut self, crowded: bool) {
+    fn fetch_share(&mut self, half_way: bool) {
         let share = self.share.min(self.left);
         for _ in 0..share {
-            let fetch = if crowded { codegen::fetch_half_way } else { codegen::fetch };
+            let fetch = if half_way { codegen::fetch_half_way } else { codegen::fetch };
             fetch(self.next, self.bytes);
             self.next = self.next.wrapping_offset(self.apart);
         }

@@ -9,7 +9,7 @@ use super::asm::Width;
 use super::build::MOST;
 use super::call::Call;
 use super::stream::Stores;
-use super::tiled::{LINE, PIECE_BYTES, Tile, Tiled};
+use super::tiled::{LINE, Order, PIECE_BYTES, Tile, Tiled};
 use super::transpose::{self, Transpose};
 use super::transpose_wide::{self, TurnAndFetch};
 use super::walk::{Bases, Scratch, Walk};
@@ -110,7 +110,8 @@ impl Tiled {
         let mut scratch = Scratch::new(frame_bytes + (2 * self.rows + LINE / size) * pitch);
         // Beforehand: what is computed between stores past the caches waits for them.
         let last = (numbers.end + 1).min(self.count());
-        let tiles: SmallVec<[Tile; 32]> = (numbers.start..last).map(|number| self.tile(number)).collect();
+        let tiles: SmallVec<[Tile; 32]> =
+            (numbers.start..last).map(|number| self.tile(number, Order::Mirrored)).collect();
         let here = numbers.len();
         // SAFETY: the frame has the kernel's size and starts on a cache line, and copies come after it; the rows and columns told to the kernel
         // and to those that copy and turn are of the program's index space, for which the caller vouches.

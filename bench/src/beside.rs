@@ -50,10 +50,10 @@ pub fn head() {
     println!("row\tplace\trounds\tzither ms\tlimit ms\tbest to best\tmedian of rounds");
 }
 
-/// Prints how near a call that moves so much memory comes to the limit, in each place where the processors were found; `false` on machines
-/// for which there are no loops.
-pub fn row(name: &str, moved: Moved, seconds: f64, mut call: impl FnMut()) -> bool {
-    let Some(mut limit) = limits::turns(moved) else { return false };
+/// Prints how near a call that moves so much memory comes to the limit, in each place where the processors were found. On machines
+/// for which there are no loops, that is said on standard error.
+pub fn row(name: &str, moved: Moved, seconds: f64, mut call: impl FnMut()) {
+    let Some(mut limit) = limits::turns(name, moved) else { return };
     let mut found = PLACES.map(|_| Found::default());
     let begun = Instant::now();
     while begun.elapsed().as_secs_f64() < seconds {
@@ -73,7 +73,6 @@ pub fn row(name: &str, moved: Moved, seconds: f64, mut call: impl FnMut()) -> bo
         let median = found.median();
         println!("{name}\t{place}\t{rounds}\t{:.3}\t{:.3}\t{:.2}\t{median:.2}", row * 1e3, limit * 1e3, row / limit);
     }
-    true
 }
 
 fn seconds_of(call: &mut impl FnMut()) -> f64 {

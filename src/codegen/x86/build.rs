@@ -38,7 +38,7 @@ pub(super) struct Read {
 }
 
 /// The most vectors of a row that a map makes at once, if there are registers for them.
-pub(super) const MOST: u8 = 4;
+pub(super) const MOST_VECTORS: u8 = 4;
 
 /// What becomes of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

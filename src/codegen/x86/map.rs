@@ -1,7 +1,7 @@
 //! Programs without a fold: one value for every output.
 
 use super::asm::Width;
-use super::build::{Kind, MOST, Read, Spec};
+use super::build::{Kind, MOST_VECTORS, Read, Spec};
 use super::call::Call;
 use super::elements::Step;
 use super::parts::part_work;
@@ -115,7 +115,7 @@ impl Map {
             stored: program.stored,
             operands,
             output,
-            kind: Kind::Map { stream: false, most: MOST },
+            kind: Kind::Map { stream: false, most: MOST_VECTORS },
             // One element takes no more.
             full: if output == Step::Uniform { Width::Y } else { registers_for(full, walk.inner()) },
         };

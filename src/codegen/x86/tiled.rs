@@ -10,7 +10,7 @@
 //! transpose has a way of its own ([`super::twins`]).
 
 use super::asm::Width;
-use super::build::{Kind, MOST, Spec};
+use super::build::{Kind, MOST_VECTORS, Spec};
 use super::call::Call;
 use super::elements::Step;
 use super::map::registers_for;
@@ -43,7 +43,7 @@ const AT_ONCE: usize = 256;
 const BAND: usize = 4;
 
 /// Pieces that lie a multiple of so many bytes apart crowd a few lines of the second cache, where the next tile would then push out what is left of the last.
-const OVERCROWDED: i64 = 32 << 10;
+const CROWDED: i64 = 32 << 10;
 
 /// Operands that are turned, by number, and how.
 type Turned = SmallVec<[(usize, Transpose); 2]>;
@@ -147,7 +147,7 @@ impl Tiled {
             stored: program.stored,
             operands,
             output: Step::Dense,
-            kind: Kind::Map { stream: false, most: twins.as_ref().map_or(MOST, Twins::at_once) },
+            kind: Kind::Map { stream: false, most: twins.as_ref().map_or(MOST_VECTORS, Twins::at_once) },
             full: registers_for(full, walk.inner().min(columns)),
         };
         let steps = program.words.len() + 4;
@@ -160,7 +160,7 @@ impl Tiled {
         // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
         let mirrored = is_mixed && down == walk.inner() && rows == columns;
         let is_wide = twins.as_ref().is_some_and(Twins::is_wide);
-        let band = if crowds(OVERCROWDED) && !is_wide { 1 } else { BAND };
+        let band = if crowds(CROWDED) && !is_wide { 1 } else { BAND };
         Some(Tiled {
             way,
             bases,

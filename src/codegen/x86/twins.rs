@@ -6,7 +6,7 @@
 //! results are stored, memory has enough to do.
 
 use super::asm::Width;
-use super::build::MOST;
+use super::build::MOST_VECTORS;
 use super::call::Call;
 use super::stream::Stores;
 use super::tiled::{LINE, Order, PIECE_BYTES, Tile, Tiled};
@@ -82,7 +82,7 @@ impl Twins {
 
     /// How many vectors of a row the kernel had better make at once.
     pub(super) fn at_once(&self) -> u8 {
-        MOST.min(self.lines as u8)
+        MOST_VECTORS.min(self.lines as u8)
     }
 
     /// Whether a call's operands are what they seem.

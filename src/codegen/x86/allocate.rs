@@ -70,6 +70,8 @@ pub(super) struct Allocator<'a> {
     pub(super) full: Width,
     /// Nothing is stored past the caches.
     pub(super) near: bool,
+    /// The registers that hold something for others.
+    pub(super) reserved: u32,
 }
 
 /// `first ? third : second`, bit by bit.
@@ -110,7 +112,7 @@ impl Allocator<'_> {
             }));
         }
         let mut held = [NONE; 32];
-        let mut taken = 0;
+        let mut taken = self.reserved;
         for &(id, register) in fixed {
             held[usize::from(register)] = id;
             states[id as usize].register = Some(register);

@@ -45,6 +45,9 @@ pub(super) const MOST_VECTORS: u8 = 4;
 pub(super) enum Kind {
     /// They are stored; past the caches if they `stream`. No more than `most` vectors of a row are made at once.
     Map { stream: bool, most: u8 },
+    /// They are stored past the caches, two vectors a row. Of one operand, whose rows lie `pitch` bytes apart, the columns are read. Two more pointers
+    /// than for operands and the output are to rows that are fetched, one of either in turn.
+    Turned { operand: u16, pitch: u16 },
     /// Those of a row are folded to one lane: a leaf in the order along. `identity` is the bits of a lane. If there are several
     /// `streams`, so many rows are folded at once, all of whole accumulators. Each may also be `kept`: stored to this operand, which is
     /// not read.
@@ -61,7 +64,7 @@ pub(super) struct Built {
     pub(super) lanes: usize,
     /// Which of the words' operands are read at all, or written.
     pub(super) used: Vec<bool>,
-    /// How the operands lie: those of the words, then the output (of lanes, for folds), then the accumulators of a fold.
+    /// How the operands lie: those of the words, then the output (of lanes, for folds), then the accumulators of a fold, or what is fetched.
     pub(super) operands: Vec<Read>,
     /// The accumulator, or [`NONE`].
     pub(super) accumulator: Id,
@@ -91,6 +94,11 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     {
         return None;
     }
+    if let Kind::Turned { operand, .. } = spec.kind
+        && !is_turned_well(spec, lanes, usize::from(operand))
+    {
+        return None;
+    }
     let mut select = Select::new(spec.full, lanes, spec.words.len());
     let mut names = vec![NONE; spec.words.len()];
     let mut used_operands = vec![false; spec.operands.len()];
@@ -104,7 +112,7 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
                 used_operands[usize::from(slot)] = true;
                 select.read(slot, dtype, read.step, read.stepped)
             }
-            Word::Position if matches!(spec.kind, Kind::Across { .. }) => return None,
+            Word::Position if matches!(spec.kind, Kind::Across { .. } | Kind::Turned { .. }) => return None,
             Word::Index(_) | Word::Place { .. } | Word::Gather { .. } => return None,
             Word::Position => select.position(),
             word => select.word(word, lane, &|val: Val| names[val.id as usize])?,
@@ -127,10 +135,14 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     }
     select.pieces.fold = select.pieces.body.len();
     match spec.kind {
-        Kind::Map { stream, .. } => {
+        Kind::Map { .. } | Kind::Turned { .. } => {
             select.write(output, spec.stored, along_row, result);
-            if stream && let Some(store) = select.pieces.body.last_mut().filter(|store| store.op == op::MOVUPS_STORE) {
+            let streams = !matches!(spec.kind, Kind::Map { stream: false, .. });
+            if streams && let Some(store) = select.pieces.body.last_mut().filter(|store| store.op == op::MOVUPS_STORE) {
                 store.op = op::MOVNTPS_STORE;
+            }
+            if let Kind::Turned { operand, .. } = spec.kind {
+                operands.extend([dense(spec.operands[usize::from(operand)].dtype); 2]);
             }
         }
         Kind::Along { combine, identity, .. } => {
@@ -166,6 +178,16 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
     let scalar = |(word, lane)| if let Word::Scalar(slot) = word { Some((slot, lane)) } else { None };
     let scalars = used().filter_map(scalar).collect();
     Some(Built { pieces, lanes, used: used_operands, operands, accumulator, scalars, alone })
+}
+
+/// Whether an operand can be turned in registers: elements fill vectors as they lie, results fill cache lines, and nothing is for one row only.
+fn is_turned_well(spec: &Spec, lanes: usize, operand: usize) -> bool {
+    let fills = |dtype: DType| dtype.size() * lanes == Width::Z.bytes();
+    spec.full == Width::Z
+        && fills(spec.operands[operand].dtype)
+        && fills(spec.stored)
+        && spec.output == Step::Dense
+        && spec.operands.iter().all(|read| read.step == Step::Dense)
 }
 
 /// The elements of a vector, for such words.

@@ -56,8 +56,22 @@ impl<'k> Call<'k> {
     /// written by nobody else. A run leaves steps as they were, and pointers and the position at the row after its last.
     pub(super) unsafe fn run(&mut self, rows: usize, length: usize) {
         debug_assert!(rows > 0);
+        self.sizes(rows, length);
+        // SAFETY: the caller's promise, and that of whoever made the call.
+        unsafe { self.run_again() }
+    }
+
+    /// How many rows of how many elements there are.
+    pub(super) fn sizes(&mut self, rows: usize, length: usize) {
         self.set(ROWS, rows as i64);
         self.set(LENGTH, length as i64);
+    }
+
+    /// Runs the rows and elements told last. Kernels that turn an operand leave all as it was, for this to be done again.
+    ///
+    /// # Safety
+    /// As for [`Call::run`].
+    pub(super) unsafe fn run_again(&mut self) {
         // SAFETY: the caller's promise, and that of whoever made the call.
         unsafe { self.kernel.run(self.frame) }
     }

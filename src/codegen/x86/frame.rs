@@ -74,12 +74,12 @@ impl Frame {
         let steps = match spec.kind {
             Kind::Across { steps, .. } => usize::from(steps),
             Kind::Along { streams, .. } => usize::from(streams),
-            Kind::Map { .. } => 1,
+            Kind::Map { .. } | Kind::Turned { .. } => 1,
         };
         let row_copies = match spec.kind {
             _ if steps == 1 => 0,
             Kind::Along { .. } => ACCUMULATORS / built.lanes,
-            Kind::Across { .. } | Kind::Map { .. } => 1,
+            Kind::Across { .. } | Kind::Map { .. } | Kind::Turned { .. } => 1,
         };
         let own_operand = matches!(spec.kind, Kind::Along { .. }).then_some(built.operands.len() as u16 - 1);
         let mut first = Vec::new();
@@ -232,12 +232,27 @@ impl Frame {
             asm.load(RCX, Mem::Base(RDI, POSITION_STEP as i32));
             asm.add_into_memory(Mem::Base(RDI, POSITION as i32), RCX);
         }
-        match self.rows {
-            Some(rows) => asm.add(rows, -1),
-            None => asm.add_to_memory(Mem::Base(RDI, ROWS as i32), -1),
-        }
+        self.count_rows(asm, 1);
         asm.jump_if(Condition::NotEqual, row);
         self.in_registers().for_each(|(pointer, register)| asm.store(self.row(pointer), register));
+    }
+
+    /// So many rows are done: then `NotEqual` holds if there are others.
+    pub(super) fn count_rows(&self, asm: &mut Asm, done: i32) {
+        match self.rows {
+            Some(rows) => asm.add(rows, -done),
+            None => asm.add_to_memory(Mem::Base(RDI, ROWS as i32), -done),
+        }
+    }
+
+    /// Moves an operand that goes from row to row in its register on by so many bytes.
+    pub(super) fn move_by(&self, asm: &mut Asm, operand: u16, bytes: i32) {
+        asm.add(self.registers[self.pointer(operand, 0)].expect("it is in a register"), bytes);
+    }
+
+    /// Whether all operands go from row to row in registers.
+    pub(super) fn is_in_registers(&self) -> bool {
+        self.lasting.iter().all(|&lasting| lasting)
     }
 
     /// Goes to the first element of a row.

@@ -13,7 +13,10 @@
 //! elements are copied to the frame and its results from there, so that nothing beyond a row is ever touched.
 //!
 //! Rows that are folded along two at once have no tails: each is a whole number of times what the accumulators take.
-//! Short rows that are folded across are of one piece: a body for every vector, whose accumulators are in registers for all rows.
+//! Short rows that are folded across are of one piece: a body for every vector, whose accumulators are in registers for all rows. So are rows
+//! of maps that turn an operand ([`turned`]).
+
+pub(super) mod turned;
 
 use super::allocate::{Allocator, Fetch, Places, Site, State};
 use super::asm::*;
@@ -61,7 +64,7 @@ impl Kernel {
             None => return None,
         };
         let mut writer = Writer::new(&spec, &built, Asm::new());
-        writer.kernel();
+        writer.kernel()?;
         #[cfg(test)]
         let code_end = writer.asm.len();
         writer.data();
@@ -86,11 +89,12 @@ impl Kernel {
     pub(super) fn assembly(&self) -> String {
         let built = build(&self.spec).expect("it was built before");
         let mut writer = Writer::new(&self.spec, &built, Asm::listed());
-        writer.kernel();
+        writer.kernel().expect("it was written before");
         writer.data();
         let kind = match self.spec.kind {
             Kind::Map { stream: false, .. } => "a map".to_string(),
             Kind::Map { stream: true, .. } => "a map that stores past the caches".to_string(),
+            Kind::Turned { operand, .. } => format!("a map that turns in{operand} and stores past the caches"),
             Kind::Along { streams: 2.., .. } => "a fold along each row, two rows at once".to_string(),
             Kind::Along { kept: Some(_), .. } => "a map, and the fold along each row of what it stores".to_string(),
             Kind::Along { .. } => "a fold along each row".to_string(),
@@ -153,6 +157,8 @@ struct Writer<'s> {
     /// Memory to work in, line after line.
     seen: Vec<u32>,
     states: Vec<State>,
+    /// The registers that hold something from one line to another.
+    reserved: u32,
     /// Tables from which the lanes of a tail are read, for lanes of 32 and 64 bits.
     masks: [Label; 2],
 }
@@ -161,7 +167,8 @@ impl<'s> Writer<'s> {
     fn new(spec: &'s Spec, built: &'s Built, mut asm: Asm) -> Writer<'s> {
         let frame = Frame::new(spec, built, &mut asm);
         let masks = [asm.label(), asm.label()];
-        Writer { spec, built, asm, frame, sites: Vec::new(), spills: 0, seen: Vec::new(), states: Vec::new(), masks }
+        let (sites, seen, states) = (Vec::new(), Vec::new(), Vec::new());
+        Writer { spec, built, asm, frame, sites, spills: 0, seen, states, reserved: 0, masks }
     }
 
     fn ready<'p>(&mut self, mut line: Line<'p>) -> Ready<'p> {
@@ -169,14 +176,20 @@ impl<'s> Writer<'s> {
         Ready { line, pressure }
     }
 
-    fn kernel(&mut self) {
+    /// All of it; `None` where it would take more registers than there are.
+    fn kernel(&mut self) -> Option<()> {
+        let turned = match self.spec.kind {
+            Kind::Turned { .. } => Some(self.turned_line()?),
+            Kind::Map { .. } | Kind::Along { .. } | Kind::Across { .. } => None,
+        };
         let kept = self.frame.kept();
         for &register in &kept {
             self.asm.push(register);
         }
-        match self.spec.kind {
-            Kind::Across { kept: 1.., .. } => self.kept_rows(),
-            _ => {
+        match (self.spec.kind, &turned) {
+            (_, Some(line)) => self.turned_rows(line),
+            (Kind::Across { kept: 1.., .. }, None) => self.kept_rows(),
+            (_, None) => {
                 let row = self.asm.label();
                 self.frame.begin_rows(&mut self.asm);
                 self.asm.bind(row);
@@ -190,6 +203,7 @@ impl<'s> Writer<'s> {
         }
         self.asm.ret();
         rare::write(&mut self.asm, &self.sites, self.frame.save, self.spec.full, self.built.lanes);
+        Some(())
     }
 
     /// One row.
@@ -214,6 +228,7 @@ impl<'s> Writer<'s> {
                 self.vectors(lanes, &one, &[], copies != 2);
                 self.tail(&one);
             }
+            Kind::Turned { .. } => unreachable!("its rows have a way of their own"),
             Kind::Along { streams: 1, .. } => self.along(),
             Kind::Along { streams, .. } => self.along_streams(usize::from(streams)),
             Kind::Across { steps, .. } => self.across(usize::from(steps)),
@@ -353,7 +368,7 @@ impl<'s> Writer<'s> {
         let (needed, registers) = (one.pressure, usize::from(self.spec.full.registers()));
         let most = match self.spec.kind {
             Kind::Map { most, .. } => usize::from(most),
-            Kind::Along { .. } | Kind::Across { .. } => 1,
+            Kind::Turned { .. } | Kind::Along { .. } | Kind::Across { .. } => 1,
         };
         if self.spec.full == Width::Z && most > 2 && most * needed <= registers {
             Some(self.copies_of_body(most))
@@ -490,9 +505,9 @@ impl<'s> Writer<'s> {
 
     fn write_and_fetch(&mut self, Ready { line, .. }: &Ready<'_>, fixed: &[(Id, u8)], fetches: &[Fetch]) {
         let full = self.spec.full;
-        let Writer { asm, frame, sites, spills, states, .. } = self;
-        let near = frame.tail;
-        Allocator { asm, places: frame, sites, states, spills, full, near }.write(line, fixed, fetches);
+        let Writer { asm, frame, sites, spills, states, reserved, .. } = self;
+        let (near, reserved) = (frame.tail, *reserved);
+        Allocator { asm, places: frame, sites, states, spills, full, near, reserved }.write(line, fixed, fetches);
     }
 
     /// Constants and the like for registers that no copy needs, those most used first, from a register downwards.
@@ -518,6 +533,17 @@ impl<'s> Writer<'s> {
         wanted.iter().enumerate().map(|(k, &id)| (id, last - k as u8)).collect()
     }
 
+    /// Loads those values that have a home of their own into their registers.
+    fn load_pins(&mut self, fixed: &[(Id, u8)]) {
+        for &(id, register) in fixed {
+            let home = self.built.pieces.values[id as usize % self.built.pieces.values.len()].home;
+            if matches!(home, Home::Constant(_) | Home::Slot(_)) {
+                let mem = self.frame.home(&mut self.asm, home, 0);
+                self.asm.vector(op::MOVUPS, self.spec.full, register, 0, Operand::Memory(mem), None);
+            }
+        }
+    }
+
     /// A loop over so many elements at a time, while there are as many. `fixed` values with a home are loaded before it.
     fn vectors(&mut self, elements: usize, line: &Ready<'_>, fixed: &[(Id, u8)], repeat: bool) {
         let (top, done) = (self.asm.label(), self.asm.label());
@@ -527,13 +553,7 @@ impl<'s> Writer<'s> {
         };
         enough(&mut self.asm);
         self.asm.jump_if(Condition::Above, done);
-        for &(id, register) in fixed {
-            let home = self.built.pieces.values[id as usize % self.built.pieces.values.len()].home;
-            if matches!(home, Home::Constant(_) | Home::Slot(_)) {
-                let mem = self.frame.home(&mut self.asm, home, 0);
-                self.asm.vector(op::MOVUPS, self.spec.full, register, 0, Operand::Memory(mem), None);
-            }
-        }
+        self.load_pins(fixed);
         self.asm.bind(top);
         let fetches = if repeat { self.fetches(elements) } else { Vec::new() };
         self.write_and_fetch(line, fixed, &fetches);
@@ -549,7 +569,7 @@ impl<'s> Writer<'s> {
     /// memory takes a third longer if it is asked for into the first; a map, whose stores keep memory busy, takes longer if it is not.
     fn fetches(&self, elements: usize) -> Vec<Fetch> {
         let near = match self.spec.kind {
-            Kind::Map { .. } | Kind::Along { kept: Some(_), .. } => true,
+            Kind::Map { .. } | Kind::Turned { .. } | Kind::Along { kept: Some(_), .. } => true,
             Kind::Along { kept: None, .. } | Kind::Across { .. } => false,
         };
         let mut fetches = Vec::new();
@@ -572,7 +592,7 @@ impl<'s> Writer<'s> {
         self.asm.jump_if(Condition::Equal, done);
         self.tail_masks();
         let written = match self.spec.kind {
-            Kind::Map { .. } => Some((self.spec.operands.len() as u16, false)),
+            Kind::Map { .. } | Kind::Turned { .. } => Some((self.spec.operands.len() as u16, false)),
             Kind::Along { kept, .. } => kept.map(|kept| (kept, false)),
             // The accumulators are read as well.
             Kind::Across { .. } => Some((self.spec.operands.len() as u16, true)),

@@ -255,7 +255,9 @@ fn vector_register(width: Width, number: u8) -> String {
 fn register(constant: &str, width: Width, position: usize, number: u8) -> String {
     let width = match (constant, position) {
         ("EXTRACTI128", 0) | ("INSERTI128", 2) => Width::X,
-        ("CVTPD2PS" | "CVTTPD2DQ" | "CVTPS2PH" | "PMOVDW" | "PMOVQD" | "EXTRACTI64X4", 0) => width.half(),
+        ("CVTPD2PS" | "CVTTPD2DQ" | "CVTPS2PH" | "PMOVDW" | "PMOVQD" | "EXTRACTI64X4", 0) | ("INSERTF64X4", 2) => {
+            width.half()
+        }
         ("CVTPS2PD" | "CVTDQ2PD" | "CVTPH2PS", 1) => width.half(),
         ("PMOVSXWD" | "PMOVSXDQ" | "PMOVZXWD" | "PMOVZXDQ", 1) => width.half(),
         ("PMOVDB", 0) | ("PMOVSXBD" | "PMOVZXBD", 1) => width.half().half(),

@@ -125,6 +125,12 @@ ops! {
     PEXTRQ: Mri 3 1 1 0x16 "x";
     EXTRACTI128: Mri 3 1 0 0x39 "y" 0 Part;
     EXTRACTI64X4: Mri 3 1 1 0x3b "z" 1 PartOnly;
+    INSERTF64X4: Rvmi 3 1 1 0x1a "z" 1 PartOnly;
+    UNPCKLPS: Rvm 1 0 0 0x14 "z" 0 Full;
+    UNPCKHPS: Rvm 1 0 0 0x15 "z" 0 Full;
+    UNPCKLPD: Rvm 1 1 0 0x14 "z" 1 Full;
+    UNPCKHPD: Rvm 1 1 0 0x15 "z" 1 Full;
+    SHUFF64X2: Rvmi 3 1 1 0x23 "z" 1 FullOnly;
     SHUFPS: Rvmi 1 0 0 0xc6 "xy";
     PSHUFD: Rmi 1 1 0 0x70 "xy" 0 Full;
     PSHUFB: Rvm 2 1 0 0x00 "xy";

@@ -80,6 +80,8 @@ pub(super) struct Tiled {
     turned: Turned,
     /// The indices over all other axes.
     outside: usize,
+    /// The most rows and columns that a kernel had better make at once.
+    piece: usize,
     /// The rows of a tile, its columns, and how many tiles make a part.
     pub(super) rows: usize,
     pub(super) columns: usize,
@@ -126,30 +128,31 @@ impl Tiled {
         let apart = |&(k, _): &(usize, Transpose)| walk.strides[k][walk.sizes.len() - 1] * bases.size(k);
         let crowds = |bytes: i64| turned.iter().any(|operand| apart(operand) % bytes == 0);
         let is_on_lines = stream::are_aligned(&walk, output, program.stored.size(), around.apart, Width::Z);
-        let twins = match turned[..] {
-            [one] if down == walk.inner() && is_on_lines && around.bytes >= LARGE => {
-                Twins::of(&walk, &bases, one, full)
-            }
-            _ => None,
-        };
         let straight = straight(program, around, &walk, full);
-        let bytes = match (&straight, &twins) {
-            (Some(Way::ToMemory { .. }), _) => STRAIGHT_BYTES,
-            (_, Some(twins)) => [twins.piece_bytes(); 2],
-            (_, None) => [PIECE_BYTES; 2],
-        };
-        let (rows, columns) = tile_sizes([down, walk.inner()], bytes.map(|bytes| bytes / widest));
         let mut operands = walk.reads(program)?;
         turned.iter().for_each(|&(operand, _)| operands[operand].step = Step::Dense);
-        let spec = Spec {
+        let mut spec = Spec {
             words: program.words.clone(),
             result: program.result,
             stored: program.stored,
             operands,
             output: Step::Dense,
-            kind: Kind::Map { stream: false, most: twins.as_ref().map_or(MOST_VECTORS, Twins::at_once) },
-            full: registers_for(full, walk.inner().min(columns)),
+            kind: Kind::Map { stream: false, most: MOST_VECTORS },
+            full,
         };
+        let twins = match turned[..] {
+            [one] if down == walk.inner() && is_on_lines && around.bytes >= LARGE => {
+                Twins::of(&walk, &bases, one, &spec)
+            }
+            _ => None,
+        };
+        let most = match (&straight, &twins) {
+            (Some(Way::ToMemory { .. }), _) => STRAIGHT_BYTES.map(|bytes| bytes / widest),
+            (_, Some(twins)) => [twins.tile(); 2],
+            (_, None) => [PIECE_BYTES / widest; 2],
+        };
+        let (rows, columns) = tile_sizes([down, walk.inner()], most);
+        spec.full = registers_for(full, walk.inner().min(columns));
         let steps = program.words.len() + 4;
         let elements = part_work(walk.sizes.iter().product(), steps) / steps;
         let is_mixed = turned.len() < program.loads.len();
@@ -159,17 +162,18 @@ impl Tiled {
         };
         // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
         let mirrored = is_mixed && down == walk.inner() && rows == columns;
-        let is_wide = twins.as_ref().is_some_and(Twins::is_wide);
-        let band = if crowds(CROWDED) && !is_wide { 1 } else { BAND };
+        let has_blocks = twins.as_ref().is_some_and(|twins| twins.kernel().is_some());
+        let band = if crowds(CROWDED) || has_blocks { 1 } else { BAND };
         Some(Tiled {
             way,
             bases,
             stored: program.stored.size() as i64,
             turned,
+            piece: PIECE_BYTES / widest,
             outside: walk.sizes[..walk.sizes.len() - 2].iter().product(),
             rows,
             columns,
-            tiles: (elements / (rows * columns)).max(1),
+            tiles: (if has_blocks { 2 * elements } else { elements } / (rows * columns)).max(1),
             mirrored,
             band,
             twins,
@@ -182,7 +186,10 @@ impl Tiled {
     /// The kernels that serve it.
     pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
         match &self.way {
-            Way::Kernel(stores) => stores.all(),
+            Way::Kernel(stores) => {
+                let whole = self.twins.as_ref().and_then(Twins::kernel);
+                stores.all().into_iter().chain(whole.cloned()).collect()
+            }
             Way::Straight(_) | Way::ToMemory { .. } => Vec::new(),
         }
     }
@@ -327,7 +334,7 @@ impl Tiled {
         (from, unsafe { on.out.offset((tile.places[1] * self.stored) as isize) })
     }
 
-    /// Runs a kernel over tiles.
+    /// Runs a kernel over tiles, or over parts of them where they are larger than they should be for that.
     ///
     /// # Safety
     /// As for [`Tiled::run`].
@@ -337,29 +344,59 @@ impl Tiled {
         let frame_bytes = stores.frame_bytes().next_multiple_of(64);
         let all_tiles: usize = self.turned.iter().map(|&(operand, _)| self.tile_bytes(operand)).sum();
         let mut scratch = Scratch::new(frame_bytes + all_tiles);
-        let mut tile = self.tile(numbers.start, order);
+        let tile = |number| self.tile(number, order);
+        let with_next = (numbers.start..count.min(numbers.end + 1)).flat_map(|number| {
+            let parts = self.divided(tile(number)).into_iter();
+            parts.map(move |part| (number, part))
+        });
+        let mut with_next = with_next.peekable();
         // SAFETY: the frame has the kernel's size and starts on a cache line, and the tiles come after it; the rows and columns told to
         // the kernel and to those that turn are of the program's index space, for which the caller vouches.
         unsafe {
-            let mut call = Call::new(stores.choose(self.output_at(&tile, on)), scratch.start());
+            let mut call = Call::new(stores.choose(self.output_at(&tile(numbers.start), on)), scratch.start());
             call.scalars(on.scalars);
             for k in 0..operands {
                 call.step(k, self.strides(k)[0] * self.bases.size(k));
             }
             call.step(operands, self.strides(operands)[0] * self.stored);
-            for number in numbers {
+            while let Some((_, tile)) = with_next.next_if(|(number, _)| numbers.contains(number)) {
                 self.go_to(&tile, on, &mut call);
                 self.turn(&tile, on, &mut call, scratch.start().add(frame_bytes));
-                let next = (number + 1 < count).then(|| self.tile(number + 1, order));
-                match &next {
-                    Some(next) if self.fetches => self.store_and_fetch(&tile, next, on, &mut call),
+                match with_next.peek() {
+                    Some((_, next)) if self.fetches => self.store_and_fetch(&tile, next, on, &mut call),
                     _ => call.run(tile.rows, tile.columns),
                 }
-                let Some(next) = next else { break };
-                tile = next;
             }
         }
         stores.finish();
+    }
+
+    /// The parts of a tile that a kernel makes at once: all of it, unless it is so large for the sake of twins that are none.
+    fn divided(&self, tile: Tile) -> SmallVec<[Tile; 4]> {
+        if tile.rows.max(tile.columns) <= self.piece || !self.has_blocks() {
+            return SmallVec::from_iter([tile]);
+        }
+        let along_rows = |row: usize| (0..tile.columns).step_by(self.piece).map(move |column| [row, column]);
+        let places = (0..tile.rows).step_by(self.piece).flat_map(along_rows);
+        places.map(|place| self.within(&tile, place, self.piece)).collect()
+    }
+
+    /// Whether tiles are made of blocks.
+    fn has_blocks(&self) -> bool {
+        self.twins.as_ref().is_some_and(|twins| twins.kernel().is_some())
+    }
+
+    /// What begins at some row and column of a tile, of at most so many of either.
+    pub(super) fn within(&self, tile: &Tile, place: [usize; 2], most: usize) -> Tile {
+        let places = (0..tile.places.len()).map(|operand| self.place_in(tile, place, operand)).collect();
+        let [rows, columns] = [tile.rows - place[0], tile.columns - place[1]].map(|left| left.min(most));
+        Tile { rows, columns, places, place: tile.place }
+    }
+
+    /// How far an operand is from its first element at some row and column of a tile.
+    pub(super) fn place_in(&self, tile: &Tile, [row, column]: [usize; 2], operand: usize) -> i64 {
+        let [along_rows, along_columns] = self.strides(operand);
+        tile.places[operand] + row as i64 * along_rows + column as i64 * along_columns
     }
 
     /// Tells a kernel where operands and output of a tile begin, as they lie.

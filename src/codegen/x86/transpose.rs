@@ -22,34 +22,46 @@ pub(super) fn of_size(size: usize) -> Transpose {
     }
 }
 
-/// Copies rows of so many bytes, which lie `from_step` and `to_step` bytes apart.
+/// A piece of a matrix: rows of so many bytes at equal distances.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    pub(super) start: *const u8,
+    pub(super) apart: isize,
+    pub(super) rows: usize,
+    pub(super) bytes: usize,
+}
+
+/// Copies two pieces, row by row of each in turn: rows that crowd the same lines of a cache arrive twice as soon if others come between them.
 ///
 /// # Safety
-/// The machine has AVX2; the rows of `from` can be read, those of `to` written, and they do not overlap.
+/// The machine has AVX2; the rows of the pieces can be read, and those where they go, `to_step` bytes apart, written; they do not overlap.
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn copy_rows(
-    from: *const u8,
-    from_step: isize,
-    to: *mut u8,
-    to_step: usize,
-    rows: usize,
-    bytes: usize,
-) {
+pub(super) unsafe fn copy_rows(pieces: &[Piece; 2], to: [*mut u8; 2], to_step: usize) {
+    for row in 0..pieces[0].rows.max(pieces[1].rows) {
+        for (piece, to) in pieces.iter().zip(to).filter(|(piece, _)| row < piece.rows) {
+            // SAFETY: the caller's promise.
+            unsafe { copy_row(piece.start.offset(row as isize * piece.apart), to.add(row * to_step), piece.bytes) };
+        }
+    }
+}
+
+/// # Safety
+/// As for [`copy_rows`].
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn copy_row(from: *const u8, to: *mut u8, bytes: usize) {
     const VECTOR: usize = 32;
     let whole = bytes - bytes % (2 * VECTOR);
-    for row in 0..rows {
-        // SAFETY: vectors and what is left behind them lie in the row, for which the caller vouches.
-        unsafe {
-            let (from, to) = (from.offset(row as isize * from_step), to.add(row * to_step));
-            for at in (0..whole).step_by(2 * VECTOR) {
-                let first = _mm256_loadu_si256(from.add(at).cast());
-                let second = _mm256_loadu_si256(from.add(at + VECTOR).cast());
-                _mm256_storeu_si256(to.add(at).cast(), first);
-                _mm256_storeu_si256(to.add(at + VECTOR).cast(), second);
-            }
-            if whole < bytes {
-                std::ptr::copy_nonoverlapping(from.add(whole), to.add(whole), bytes - whole);
-            }
+    // SAFETY: vectors and what is left behind them lie in the row, for which the caller vouches.
+    unsafe {
+        for at in (0..whole).step_by(2 * VECTOR) {
+            let first = _mm256_loadu_si256(from.add(at).cast());
+            let second = _mm256_loadu_si256(from.add(at + VECTOR).cast());
+            _mm256_storeu_si256(to.add(at).cast(), first);
+            _mm256_storeu_si256(to.add(at + VECTOR).cast(), second);
+        }
+        if whole < bytes {
+            std::ptr::copy_nonoverlapping(from.add(whole), to.add(whole), bytes - whole);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Turns a tile of a matrix in registers of 512 bits: square blocks with a cache line a side, which is read whole and written whole.
 
 use super::tiled::{Ahead, LINE};
-use super::transpose::{self, Transpose};
+use super::transpose::{self, Piece, Transpose};
 use std::arch::x86_64::*;
 
 /// Where what is turned goes.
@@ -13,16 +13,9 @@ pub(super) enum To {
     Rows,
 }
 
-/// The lines of a row that is asked for while something else is turned, for elements of so many bytes: as square pieces, rows of four lines of
-/// small elements would be too many for a cache.
-pub(super) const fn lines(size: usize) -> usize {
-    if size == 4 { 3 } else { 4 }
-}
-
 const SCRATCH: u8 = 0;
 const ROWS: u8 = 1;
 const MEMORY: u8 = 2;
-const STRIP: u8 = 3;
 
 /// Turns a tile past the caches, and asks for what comes next as it goes, a line for each that it stores: what is asked for all at once is
 /// forgotten by a machine that has no room to note it. All rows begin on cache lines; whoever is to see them has to wait
@@ -45,33 +38,6 @@ pub(super) fn to_memory(size: usize) -> Option<ToMemory> {
     }
 }
 
-/// Turns a tile into scratch, and asks for rows of some [`lines`], so many bytes apart, a line for each that it stores. What is asked for along
-/// rows arrives sooner than what is not. Where a line is depends on nothing that would be kept in memory: such stores would wait behind those past the caches.
-///
-/// # Safety
-/// As for [`Transpose`], on a machine with AVX-512.
-pub(super) type TurnAndFetch = unsafe fn(
-    from: *const u8,
-    from_step: isize,
-    to: *mut u8,
-    to_step: usize,
-    tile: [usize; 2],
-    soon: *const u8,
-    soon_step: isize,
-);
-
-/// The function for elements of 4 or 8 bytes.
-///
-/// # Safety
-/// See [`TurnAndFetch`].
-pub(super) fn and_fetch(size: usize) -> Option<TurnAndFetch> {
-    match size {
-        4 => Some(words_and_fetch),
-        8 => Some(doubles_and_fetch),
-        _ => None,
-    }
-}
-
 /// The function for elements of 4 or 8 bytes. All need AVX-512.
 ///
 /// # Safety
@@ -86,10 +52,29 @@ pub(super) fn of_size(size: usize, to: To) -> Option<Transpose> {
     }
 }
 
+/// As [`transpose::copy_rows`], for two pieces of as many rows as each other, all of so many cache lines, into rows that lie side by side.
+///
+/// # Safety
+/// As there, on a machine with AVX-512; scratch begins on cache lines.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn copy_lines<const LINES: usize>([one, other]: &[Piece; 2], to: [*mut u8; 2]) {
+    let (mut from, mut to) = ([one.start, other.start], to);
+    for _ in 0..one.rows {
+        for (from, to) in from.iter().zip(to) {
+            for line in 0..LINES {
+                // SAFETY: the caller's promise.
+                unsafe { _mm512_store_pd(to.add(line * LINE).cast(), _mm512_loadu_pd(from.add(line * LINE).cast())) };
+            }
+        }
+        from = [from[0].wrapping_offset(one.apart), from[1].wrapping_offset(other.apart)];
+        to = to.map(|to| to.wrapping_add(LINES * LINE));
+    }
+}
+
 /// The function for one kind of element, of which `$n` fill a cache line; `$turned` are the rows of a block whose columns are given. All of it is one
 /// function: what is not inlined would go through memory.
 macro_rules! blocks {
-    ($any:ident, $name:ident, $to_memory:ident, $and_fetch:ident, $element:ty, $n:literal, $columns:ident => $turned:block) => {
+    ($any:ident, $name:ident, $to_memory:ident, $element:ty, $n:literal, $columns:ident => $turned:block) => {
         /// # Safety
         /// As for [`of_size`].
         #[target_feature(enable = "avx512f")]
@@ -102,7 +87,7 @@ macro_rules! blocks {
             columns: usize,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { $any::<TO>(from, from_step, to, to_step, [rows, columns], |_| (from, 0)) }
+            unsafe { $any::<TO>(from, from_step, to, to_step, [rows, columns], || from) }
         }
 
         /// # Safety
@@ -116,28 +101,8 @@ macro_rules! blocks {
             tile: [usize; 2],
             mut ahead: Ahead,
         ) {
-            let soon = |_| (ahead.take_lines($n), (lines(size_of::<$element>()) * LINE) as isize);
             // SAFETY: the caller's promise.
-            unsafe { $any::<MEMORY>(from, from_step, to, to_step, tile, soon) }
-        }
-
-        /// # Safety
-        /// As for [`and_fetch`].
-        #[target_feature(enable = "avx512f")]
-        unsafe fn $and_fetch(
-            from: *const u8,
-            from_step: isize,
-            to: *mut u8,
-            to_step: usize,
-            tile: [usize; 2],
-            soon: *const u8,
-            soon_step: isize,
-        ) {
-            // A block's share are whole rows.
-            let rows = ($n as usize).div_ceil(lines(size_of::<$element>())) as isize;
-            let rows = |block: usize| (soon.wrapping_offset(block as isize * rows * soon_step), soon_step);
-            // SAFETY: the caller's promise.
-            unsafe { $any::<STRIP>(from, from_step, to, to_step, tile, rows) }
+            unsafe { $any::<MEMORY>(from, from_step, to, to_step, tile, || ahead.take_lines($n)) }
         }
 
         /// # Safety
@@ -150,10 +115,9 @@ macro_rules! blocks {
             to: *mut u8,
             to_step: usize,
             [rows, columns]: [usize; 2],
-            mut soon: impl FnMut(usize) -> (*const u8, isize),
+            mut soon: impl FnMut() -> *const u8,
         ) {
             const SIZE: usize = size_of::<$element>();
-            const LINES: usize = lines(SIZE);
             let (whole_rows, whole_columns) = (rows - rows % $n, columns - columns % $n);
             // SAFETY: blocks and what is left beside them lie in the tile, for which the caller vouches.
             unsafe {
@@ -163,7 +127,7 @@ macro_rules! blocks {
                     for inner in 0..inners {
                         let (row, column) = if TO == SCRATCH { (inner, outer) } else { (outer, inner) };
                         let (row, column) = (row * $n, column * $n);
-                        let (mut soon, soon_step) = soon(outer * inners + inner);
+                        let soon = soon();
                         let from = from.offset(column as isize * from_step).add(row * SIZE);
                         let mut $columns = [_mm512_setzero_pd(); $n];
                         for k in 0..$n {
@@ -176,15 +140,9 @@ macro_rules! blocks {
                                 MEMORY => _mm512_stream_pd(to.add(k * to_step).cast(), turned[k]),
                                 _ => _mm512_storeu_pd(to.add(k * to_step).cast(), turned[k]),
                             }
-                            if TO == MEMORY || TO == STRIP {
-                                _mm_prefetch::<_MM_HINT_T1>(soon.wrapping_add(k % LINES * LINE).cast());
+                            if TO == MEMORY {
+                                _mm_prefetch::<_MM_HINT_T1>(soon.wrapping_add(k * LINE).cast());
                             }
-                            if k % LINES == LINES - 1 {
-                                soon = soon.wrapping_offset(soon_step);
-                            }
-                        }
-                        for line in $n % LINES..if TO == STRIP && $n % LINES > 0 { LINES } else { 0 } {
-                            _mm_prefetch::<_MM_HINT_T1>(soon.wrapping_add(line * LINE).cast());
                         }
                     }
                 }
@@ -216,7 +174,7 @@ macro_rules! odd {
     };
 }
 
-blocks!(any_words, words, words_to_memory, words_and_fetch, u32, 16, columns => {
+blocks!(any_words, words, words_to_memory, u32, 16, columns => {
     // Of columns 4g to 4g + 3, row j of each quarter.
     let mut fours = [[_mm512_setzero_pd(); 4]; 4];
     for (group, four) in fours.iter_mut().enumerate() {
@@ -244,7 +202,7 @@ blocks!(any_words, words, words_to_memory, words_and_fetch, u32, 16, columns => 
     rows
 });
 
-blocks!(any_doubles, doubles, doubles_to_memory, doubles_and_fetch, u64, 8, columns => {
+blocks!(any_doubles, doubles, doubles_to_memory, u64, 8, columns => {
     // Of columns 2g and 2g + 1, row j of each quarter.
     let mut twos = [[_mm512_setzero_pd(); 2]; 4];
     for (group, two) in twos.iter_mut().enumerate() {

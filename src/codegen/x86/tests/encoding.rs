@@ -48,7 +48,7 @@ fn registers(name: &str, width: Width, position: usize, number: u8) -> String {
     let half = if width == Width::Z { 'y' } else { 'x' };
     let letter = match (name, position) {
         ("EXTRACTI128", 0) | ("INSERTI128", 2) => 'x',
-        ("CVTPD2PS" | "CVTTPD2DQ" | "CVTPS2PH" | "PMOVDW" | "PMOVQD" | "EXTRACTI64X4", 0) => half,
+        ("CVTPD2PS" | "CVTTPD2DQ" | "CVTPS2PH" | "PMOVDW" | "PMOVQD" | "EXTRACTI64X4", 0) | ("INSERTF64X4", 2) => half,
         ("CVTPS2PD" | "CVTDQ2PD" | "CVTPH2PS", 1) => half,
         ("PMOVDB", 0) => 'x',
         _ if name.starts_with("PMOV") && position == 1 && name.ends_with("XBD") => 'x',

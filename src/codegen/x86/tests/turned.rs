@@ -1,15 +1,18 @@
 //! Operands that are dense along another axis than the output: transposes of every dtype, at sizes around blocks and tiles.
 
 use super::super::asm::Width;
-use super::super::{Jit, Kind, machine};
+use super::super::kernel::Kernel;
+use super::super::{Jit, Kind, is_wide_machine, machine};
 use super::guarded::Guarded;
-use super::{check, jit_for, run_on, widths};
+use super::{check, jit_for, listing, run_on, widths};
 use crate::codegen::Around;
 use crate::codegen::block::tests::Random;
 use crate::codegen::block::tests::scalar::{Scalar, Told, evaluate};
 use crate::dtype::{DType, Literal};
 use crate::lower::program::{Access, Load, LoopProgram, dense};
+use crate::ops::math;
 use crate::ops::vector::{Emit, Lane, Unary, Val};
+use std::sync::Arc;
 
 /// Dense strides of a tensor whose axes, outermost first, are in the given order.
 fn permuted(sizes: &[usize], order: &[usize]) -> Vec<i64> {
@@ -130,6 +133,32 @@ fn operands_that_disagree_in_one_expression() {
     }
 }
 
+/// Checks what is made of a batch of square matrices, whose rows lie `pitch` elements apart, of their transposes, and of one row for all.
+fn check_with_transpose(
+    random: &mut Random,
+    [batch, n, pitch]: [usize; 3],
+    dtype: DType,
+    told: &Told,
+    value: impl FnOnce(&mut Emit, Vec<Val>) -> Val,
+) -> LoopProgram {
+    let (pitch, size) = (pitch as i64, n as i64);
+    let matrix = |strides: [i64; 2]| (dtype, 5, vec![pitch * size, strides[0], strides[1]]);
+    let loads = [matrix([pitch, 1]), matrix([1, pitch]), (dtype, 0, vec![0, 0, 1])];
+    let (program, mut operands) = program(random, &[batch, n, n], &loads, dtype, value);
+    operands[1] = operands[0].clone();
+    let expected = evaluate(&program, &operands, told).expect("no faults");
+    let buffers = [&operands[0], &operands[2]].map(|values| Guarded::of(values, true));
+    let loads = [buffers[0].start(), buffers[0].start(), buffers[1].start()];
+    for &full in widths() {
+        let compiled = jit_for(&program, usize::MAX, full).expect("it is served");
+        let found = run_on(&program, &compiled, &loads, told, false).expect("no faults");
+        let is_same = |(&a, &b): (&Literal, &Literal)| Scalar::of(a).same(Scalar::of(b));
+        assert_eq!(found.len(), expected.len());
+        assert!(found.iter().zip(&expected).all(is_same), "{dtype} {batch} {n} {pitch} {full:?}");
+    }
+    program
+}
+
 #[test]
 fn a_large_matrix_meets_its_own_transpose() {
     let mut random = Random::new(15);
@@ -137,10 +166,7 @@ fn a_large_matrix_meets_its_own_transpose() {
         for dtype in [DType::F32, DType::F64, DType::I16, DType::U8] {
             // Rows that crowd a cache, and rows that do not.
             for pitch in [2048, n + 3] {
-                let (pitch, size) = (pitch as i64, n as i64);
-                let matrix = |strides: [i64; 2]| (dtype, 5, vec![pitch * size, strides[0], strides[1]]);
-                let loads = [matrix([pitch, 1]), matrix([1, pitch]), (dtype, 0, vec![0, 0, 1])];
-                let (program, mut operands) = program(&mut random, &[batch, n, n], &loads, dtype, |emit, values| {
+                check_with_transpose(&mut random, [batch, n, pitch], dtype, &Told::default(), |emit, values| {
                     let difference = emit.sub(values[0], values[1]);
                     let sum = emit.add(difference, values[2]);
                     match dtype {
@@ -149,19 +175,56 @@ fn a_large_matrix_meets_its_own_transpose() {
                         _ => sum,
                     }
                 });
-                operands[1] = operands[0].clone();
-                let expected = evaluate(&program, &operands, &Told::default()).expect("no faults");
-                let buffers = [&operands[0], &operands[2]].map(|values| Guarded::of(values, true));
-                let loads = [buffers[0].start(), buffers[0].start(), buffers[1].start()];
-                for &full in widths() {
-                    let compiled = jit_for(&program, usize::MAX, full).expect("it is served");
-                    let found = run_on(&program, &compiled, &loads, &Told::default(), false).expect("no faults");
-                    let is_same = |(&a, &b): (&Literal, &Literal)| Scalar::of(a).same(Scalar::of(b));
-                    assert_eq!(found.len(), expected.len());
-                    assert!(found.iter().zip(&expected).all(is_same), "{dtype} {batch} {n} {pitch} {full:?}");
-                }
             }
         }
+    }
+}
+
+/// The kernel that turns an operand in registers, if the program has one for large outputs.
+fn turning_kernel(program: &LoopProgram) -> Option<Arc<Kernel>> {
+    let jit = Jit::of(program, Around { bytes: usize::MAX, ..Around::default() }, Width::Z).expect("it is served");
+    jit.kernels().into_iter().find(|kernel| kernel.assembly().starts_with("; a map that turns in1"))
+}
+
+#[test]
+fn blocks_are_turned_in_registers() {
+    let mut random = Random::new(16);
+    let told = Told { scalars: vec![u64::from(0.75f32.to_bits()), 0.75f64.to_bits()], origin: 0 };
+    for (batch, n) in [(1, 32), (3, 48), (1, 128), (1, 144), (1, 272)] {
+        for dtype in [DType::F32, DType::F64, DType::I32, DType::I64] {
+            let program = check_with_transpose(&mut random, [batch, n, n + 3], dtype, &told, |emit, values| {
+                let difference = emit.sub(values[0], values[1]);
+                let factor = match dtype {
+                    DType::F32 => emit.scalar(0, dtype),
+                    DType::F64 => emit.scalar(1, dtype),
+                    _ => values[1],
+                };
+                let product = emit.mul(difference, factor);
+                emit.add(product, values[2])
+            });
+            if is_wide_machine() {
+                let kernel = turning_kernel(&program).expect("small programs of such elements have one");
+                listing::check(&kernel.code, &kernel.constants, &kernel.assembly());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_takes_many_registers_or_knows_its_place_is_turned_into_scratch() {
+    let mut random = Random::new(17);
+    let sizes = [1, 80, 83];
+    let sine = check_with_transpose(&mut random, sizes, DType::F32, &Told::default(), |emit, values| {
+        let both = emit.mul(values[0], values[1]);
+        let sine = math::sin(emit, both);
+        emit.add(sine, values[2])
+    });
+    let place = check_with_transpose(&mut random, sizes, DType::I64, &Told::default(), |emit, values| {
+        let (difference, position) = (emit.sub(values[0], values[1]), emit.position());
+        emit.add(difference, position)
+    });
+    if is_wide_machine() {
+        assert!(turning_kernel(&sine).is_none() && turning_kernel(&place).is_none());
     }
 }
 

@@ -286,6 +286,14 @@ impl Repeated<'_> {
         }
     }
 
+    /// Whether [`Repeated::run_next`] does anything, after a run.
+    pub(crate) fn goes_on(&self) -> bool {
+        #[cfg(all(target_arch = "x86_64", unix))]
+        return self.jit.as_ref().is_some_and(x86::Repeat::goes_on);
+        #[cfg(not(all(target_arch = "x86_64", unix)))]
+        false
+    }
+
     /// Runs everything on what follows the operands of the last run; `false`, with nothing done, where it has to be told what those are.
     ///
     /// # Safety

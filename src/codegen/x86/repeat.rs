@@ -119,6 +119,11 @@ impl Repeat<'_> {
 }
 
 impl Repeat<'_> {
+    /// Whether, after a run, it goes on to the next one by itself.
+    pub(in crate::codegen) fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
     /// Runs everything on what follows the last run's operands and output; `false`, with nothing done, where that is not known.
     ///
     /// # Safety

@@ -65,6 +65,14 @@ pub(crate) fn compile_for(program: &LoopProgram, around: Around<'_>) -> Compiled
     Compiled::interpreted(program, block::vector_unit())
 }
 
+/// Whether programs become machine code, where nothing speaks against it.
+pub(crate) fn makes_machine_code() -> bool {
+    #[cfg(all(target_arch = "x86_64", unix))]
+    return x86::allowed();
+    #[cfg(not(all(target_arch = "x86_64", unix)))]
+    false
+}
+
 /// As [`compile_for`], for a fold that also stores whatever it folds, as `plain` would read it: to its last operand, which no word loads. `None`
 /// where the two are better done one after the other, or the order of the fold would not be that of `plain`.
 pub(crate) fn compile_keeping(program: &LoopProgram, plain: &LoopProgram, around: Around<'_>) -> Option<Compiled> {

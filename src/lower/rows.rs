@@ -2,7 +2,7 @@
 
 use super::program::{Access, Guard, Load, LoopProgram, dense};
 use crate::dtype::DType;
-use crate::ops::vector::Word;
+use crate::ops::vector::{Lane, Val, Word};
 use crate::schedule::collapsed;
 use crate::shape::Expr;
 use std::ops::Range;
@@ -70,6 +70,51 @@ impl RowProgram {
         let loads = map.loads.iter().cloned().chain([Load { dtype: map.stored, access: stored }]).collect();
         let (words, indices) = (map.words.clone(), map.indices.clone());
         let program = LoopProgram { loads, words, indices, result: map.result, ..fold.clone() };
+        Some(RowProgram { program, lead: self.lead })
+    }
+
+    /// This program with operand `slot`, one element a row that `made` makes of one element, made on the spot; that element takes the operand's
+    /// place, and scalars are told after `scalars` others. `None` where it is not so.
+    pub(crate) fn making(&self, slot: usize, made: &RowProgram, scalars: usize) -> Option<RowProgram> {
+        let (whole, made) = (&self.program, &made.program);
+        let [Load { access: Access::Strided { offset, strides }, dtype }] = &made.loads[..] else { return None };
+        let one_a_row = |strides: &[i64]| {
+            let others = whole.outer.len() + whole.reduced.len() - self.lead;
+            strides[..self.lead].iter().copied().chain(std::iter::repeat_n(0, others)).collect::<Vec<i64>>()
+        };
+        let is_read = whole.loads[slot].access == Access::Strided { offset: 0, strides: one_a_row(&made.store) };
+        // Elements of these dtypes are read as they were stored.
+        let is_same = matches!(made.stored, DType::F32 | DType::F64) && whole.loads[slot].dtype == made.stored;
+        let is_one = made.fold.is_none() && made.outer[self.lead..].iter().all(|&size| size == 1);
+        let is_plain = |(word, _): &(Word, _)| {
+            !matches!(word, Word::Position | Word::Index(_) | Word::Place { .. } | Word::Gather { .. })
+        };
+        let is_looked_at =
+            |(word, _): &(Word, _)| matches!(word, Word::Gather { slot: at, .. } if usize::from(*at) == slot);
+        if !(is_read && is_same && is_one) || !made.words.iter().all(is_plain) || whole.words.iter().any(is_looked_at) {
+            return None;
+        }
+        let mut words: Vec<(Word, Lane)> = Vec::with_capacity(made.words.len() + whole.words.len());
+        for &(word, lane) in &made.words {
+            let word = match word {
+                Word::Load { dtype, .. } => Word::Load { slot: slot as u16, dtype },
+                Word::Scalar(number) => Word::Scalar(number + scalars as u16),
+                word => word,
+            };
+            words.push((word, lane));
+        }
+        let mut names: Vec<Val> = Vec::with_capacity(whole.words.len());
+        for &(word, lane) in &whole.words {
+            if matches!(word, Word::Load { slot: at, .. } if usize::from(at) == slot) {
+                names.push(made.result);
+                continue;
+            }
+            names.push(Val { id: words.len() as u32, lane });
+            words.push((word.of(|val| names[val.id as usize]), lane));
+        }
+        let mut program = LoopProgram { words, result: names[whole.result.id as usize], ..whole.clone() };
+        let access = Access::Strided { offset: *offset, strides: one_a_row(strides) };
+        program.loads[slot] = Load { dtype: *dtype, access };
         Some(RowProgram { program, lead: self.lead })
     }
 

@@ -1,5 +1,6 @@
 //! Kernels of several stages that run row by row, with what lies between them in scratch.
 
+mod alone;
 mod kept;
 
 use super::contraction::{RowProduct, contract_of_rows};
@@ -11,10 +12,12 @@ use super::run::{Failure, Space};
 use super::threads::seated;
 use crate::codegen::{self, Around, Call, Compiled, Next, Repeated};
 use crate::contract::{Strip, StripRun};
+use crate::graph::Node;
 use crate::lower::program::{Access, LoopProgram};
 use crate::lower::{self, Part, RowProgram};
 use crate::memory::ALIGN;
-use crate::schedule::{Contraction, Hidden, Kernel, MapReduce, Stage, Work, contraction};
+use crate::schedule::{Contraction, Hidden, Kernel, MapReduce, Operand, Stage, Work, contraction};
+use alone::Alone;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -277,7 +280,10 @@ impl Rows {
         let even = hidden.as_ref().map_or(even, |hidden| even.min(hidden.rows));
         let tile = tile_rows(&programs, &roles, rows, hidden.as_ref().map(|_| even)).min(even);
         let tiles = Tiles::new(rows, even, tile, hidden.as_ref());
-        Preparing { prepare, kernel, roles, hidden, tile, tiles, wishes: Vec::new() }.rows(programs, rows)
+        let wishes = Vec::new();
+        let mut preparing = Preparing { prepare, kernel, roles, hidden, tile, tiles, alone: Vec::new(), wishes };
+        let programs = preparing.without_alone(programs);
+        preparing.rows(programs, rows)
     }
 
     /// What runs each stage of the kernel, on a whole tile.
@@ -417,6 +423,8 @@ struct Preparing<'a, 'b> {
     hidden: Option<Hidden>,
     tile: usize,
     tiles: Tiles,
+    /// The stages of one element a row that others make on the spot.
+    alone: Vec<Alone>,
     /// What is to be in a thread's scratch, and between which stages.
     wishes: Vec<Wish>,
 }
@@ -434,6 +442,9 @@ impl Preparing<'_, '_> {
         while let Some(program) = programs.next() {
             let (at, next) = (of_stage.len(), &plan[of_stage.len()].next);
             of_stage.push(stages.len());
+            if self.is_alone(at) {
+                continue;
+            }
             let both = programs.peek().and_then(|fold| self.kept(at, &program, fold, next, &mut inside));
             if both.is_some() {
                 programs.next();
@@ -494,7 +505,7 @@ impl Preparing<'_, '_> {
             strip,
             rows: program,
             loads,
-            scalars: self.prepare.scalars(stage),
+            scalars: self.scalars(at),
             out,
             size,
             node: self.prepare.number(&stage.node),
@@ -505,18 +516,22 @@ impl Preparing<'_, '_> {
     /// Where the operands of a stage are, and how far apart their rows in scratch.
     fn operands(&mut self, at: usize, inside: &[Inside]) -> (SmallVec<[Spot; 4]>, SmallVec<[Option<i64>; 4]>) {
         let stage = &self.kernel.stages[at];
-        let find = |prepare: &mut Prepare<'_>, read: usize| {
-            let node = &stage.reads[read];
+        let find = |prepare: &mut Prepare<'_>, node: &Node| {
             let found = inside.iter().find(|(id, ..)| *id == node.id());
             found.map_or_else(|| (Spot::Whole(prepare.read(node)), None), |&(_, spot, pitch)| (spot, pitch))
         };
-        map_reduce(stage).loads.iter().map(|load| find(self.prepare, load.read)).unzip()
+        let of = |(slot, load): (usize, &Operand)| match self.made_for(at, slot) {
+            Some(made) => (made, map_reduce(&self.kernel.stages[made]).loads[0].read),
+            None => (at, load.read),
+        };
+        let reads: SmallVec<[(usize, usize); 4]> = map_reduce(stage).loads.iter().enumerate().map(of).collect();
+        reads.into_iter().map(|(stage, read)| find(self.prepare, &self.kernel.stages[stage].reads[read])).unzip()
     }
 
     /// The last stage that reads what a stage makes.
     fn last_reader(&self, at: usize) -> Option<usize> {
         let (stages, node) = (&self.kernel.stages, &self.kernel.stages[at].node);
-        (at + 1..stages.len()).rev().find(|&later| stages[later].reads.contains(node))
+        (at + 1..stages.len()).rev().find(|&later| self.reads(later).any(|read| read == node))
     }
 
     /// The elements from one row to the next in scratch, if that is where a stage's numbers go.

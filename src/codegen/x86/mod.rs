@@ -79,7 +79,7 @@ fn is_told(what: &str) -> bool {
 }
 
 /// Whether machine code may be made here: the machine has the instructions, and `ZITHER_JIT` does not say `off`.
-fn allowed() -> bool {
+pub(super) fn allowed() -> bool {
     static ALLOWED: OnceLock<bool> = OnceLock::new();
     *ALLOWED.get_or_init(|| machine() && !is_told("off"))
 }

@@ -244,6 +244,26 @@ pub(crate) enum Word {
     },
 }
 
+impl Word {
+    /// The same word of other values.
+    pub(crate) fn of(self, mut other: impl FnMut(Val) -> Val) -> Word {
+        match self {
+            Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position | Word::Index(_) => self,
+            Word::Place { index, size, from_end } => Word::Place { index: other(index), size, from_end },
+            Word::Gather { slot, dtype, at } => Word::Gather { slot, dtype, at: other(at) },
+            Word::Unary(f, a) => Word::Unary(f, other(a)),
+            Word::Binary(f, a, b) => Word::Binary(f, other(a), other(b)),
+            Word::Compare(f, a, b) => Word::Compare(f, other(a), other(b)),
+            Word::Select(a, b, c) => Word::Select(other(a), other(b), other(c)),
+            Word::Fma(a, b, c) => Word::Fma(other(a), other(b), other(c)),
+            Word::Lookup { table, lane, index } => Word::Lookup { table, lane, index: other(index) },
+            Word::Rare { when, f, x, otherwise } => {
+                Word::Rare { when: other(when), f, x: other(x), otherwise: other(otherwise) }
+            }
+        }
+    }
+}
+
 /// A constant table of 64-bit entries; its name is its identity.
 #[derive(Clone, Copy)]
 pub(crate) struct Table {

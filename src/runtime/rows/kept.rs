@@ -42,7 +42,7 @@ impl Preparing<'_, '_> {
             strip: None,
             rows: both,
             loads,
-            scalars: self.prepare.scalars(first),
+            scalars: self.scalars(at),
             out,
             size: map_reduce(second).dtype.size(),
             node: self.prepare.number(&second.node),

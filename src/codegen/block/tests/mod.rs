@@ -1,6 +1,7 @@
 //! The interpreter against the scalar evaluator, bit for bit, with and without the vector unit.
 
 pub(in crate::codegen) mod folds;
+mod making;
 pub(in crate::codegen) mod random;
 pub(in crate::codegen) mod scalar;
 pub(in crate::codegen) mod words;

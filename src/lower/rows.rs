@@ -91,7 +91,8 @@ impl RowProgram {
         };
         let is_looked_at =
             |(word, _): &(Word, _)| matches!(word, Word::Gather { slot: at, .. } if usize::from(*at) == slot);
-        if !(is_read && is_same && is_one) || !made.words.iter().all(is_plain) || whole.words.iter().any(is_looked_at) {
+        let is_made = is_read && is_same && is_one && made.words.iter().all(is_plain);
+        if !is_made || whole.words.iter().any(is_looked_at) {
             return None;
         }
         let mut words: Vec<(Word, Lane)> = Vec::with_capacity(made.words.len() + whole.words.len());

@@ -25,21 +25,21 @@ impl Preparing<'_, '_> {
             return programs;
         }
         for made in 0..programs.len() {
-            if let Some((alone, changed)) = self.made_by_readers(made, &programs) {
-                self.alone.extend(alone);
-                changed.into_iter().for_each(|(by, program)| programs[by] = program);
+            for (alone, program) in self.made_by_readers(made, &programs).unwrap_or_default() {
+                programs[alone.by] = program;
+                self.alone.push(alone);
             }
         }
         programs
     }
 
     /// Who makes what a stage would, and their programs, if all that read it can.
-    fn made_by_readers(&self, made: usize, programs: &[RowProgram]) -> Option<(Vec<Alone>, Vec<(usize, RowProgram)>)> {
+    fn made_by_readers(&self, made: usize, programs: &[RowProgram]) -> Option<Vec<(Alone, RowProgram)>> {
         let (stages, node) = (&self.kernel.stages, &self.kernel.stages[made].node);
         if self.roles[made].is_some() || !programs[made].is_map() || self.prepare.is_whole(node, self.kernel) {
             return None;
         }
-        let (mut alone, mut changed) = (Vec::new(), Vec::new());
+        let mut changed = Vec::new();
         for by in (made + 1..stages.len()).filter(|&by| stages[by].reads.contains(node)) {
             if self.roles[by].is_some() || programs[by].row_work() < LONG {
                 return None;
@@ -47,10 +47,10 @@ impl Preparing<'_, '_> {
             let loads = map_reduce(&stages[by]).loads.iter().enumerate();
             let mut slots = loads.filter(|(_, load)| stages[by].reads[load.read] == *node).map(|(slot, _)| slot);
             let (Some(slot), None) = (slots.next(), slots.next()) else { return None };
-            changed.push((by, programs[by].making(slot, &programs[made], self.scalar_count(by))?));
-            alone.push(Alone { made, by, slot });
+            let program = programs[by].making(slot, &programs[made], self.scalar_count(by))?;
+            changed.push((Alone { made, by, slot }, program));
         }
-        (!alone.is_empty()).then_some((alone, changed))
+        Some(changed)
     }
 
     /// Whether a stage is made on the spot by all that read it.

@@ -162,7 +162,7 @@ impl Tiled {
         };
         // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
         let mirrored = is_mixed && down == walk.inner() && rows == columns;
-        let has_blocks = twins.as_ref().is_some_and(|twins| twins.kernel().is_some());
+        let has_blocks = twins.as_ref().is_some_and(Twins::has_blocks);
         let band = if crowds(CROWDED) || has_blocks { 1 } else { BAND };
         Some(Tiled {
             way,
@@ -334,56 +334,73 @@ impl Tiled {
         (from, unsafe { on.out.offset((tile.places[1] * self.stored) as isize) })
     }
 
-    /// Runs a kernel over tiles, or over parts of them where they are larger than they should be for that.
+    /// Runs a kernel over tiles.
     ///
     /// # Safety
     /// As for [`Tiled::run`].
     unsafe fn run_kernel(&self, stores: &Stores, numbers: Range<usize>, order: Order, on: &codegen::Call<'_>) {
-        let count = self.count();
+        let last = self.count().min(numbers.end + 1);
+        let tiles = (numbers.start..last).map(|number| (number, self.tile(number, order)));
+        // SAFETY: the caller's promise.
+        unsafe {
+            match &self.twins {
+                Some(twins) if twins.has_blocks() => {
+                    let parts = tiles.flat_map(|(number, tile)| self.divided(tile).map(move |part| (number, part)));
+                    self.run_kernel_on(stores, parts, numbers, on);
+                }
+                _ => self.run_kernel_on(stores, tiles, numbers, on),
+            }
+        }
+    }
+
+    /// Runs a kernel over tiles of these numbers; those of the next one come behind them.
+    ///
+    /// # Safety
+    /// As for [`Tiled::run`].
+    unsafe fn run_kernel_on(
+        &self,
+        stores: &Stores,
+        tiles: impl Iterator<Item = (usize, Tile)>,
+        numbers: Range<usize>,
+        on: &codegen::Call<'_>,
+    ) {
         let operands = on.loads.len();
         let frame_bytes = stores.frame_bytes().next_multiple_of(64);
         let all_tiles: usize = self.turned.iter().map(|&(operand, _)| self.tile_bytes(operand)).sum();
         let mut scratch = Scratch::new(frame_bytes + all_tiles);
-        let tile = |number| self.tile(number, order);
-        let with_next = (numbers.start..count.min(numbers.end + 1)).flat_map(|number| {
-            let parts = self.divided(tile(number)).into_iter();
-            parts.map(move |part| (number, part))
-        });
-        let mut with_next = with_next.peekable();
+        let mut tiles = tiles;
+        let Some((_, mut tile)) = tiles.next() else { return };
         // SAFETY: the frame has the kernel's size and starts on a cache line, and the tiles come after it; the rows and columns told to
         // the kernel and to those that turn are of the program's index space, for which the caller vouches.
         unsafe {
-            let mut call = Call::new(stores.choose(self.output_at(&tile(numbers.start), on)), scratch.start());
+            let mut call = Call::new(stores.choose(self.output_at(&tile, on)), scratch.start());
             call.scalars(on.scalars);
             for k in 0..operands {
                 call.step(k, self.strides(k)[0] * self.bases.size(k));
             }
             call.step(operands, self.strides(operands)[0] * self.stored);
-            while let Some((_, tile)) = with_next.next_if(|(number, _)| numbers.contains(number)) {
+            loop {
                 self.go_to(&tile, on, &mut call);
                 self.turn(&tile, on, &mut call, scratch.start().add(frame_bytes));
-                match with_next.peek() {
+                let next = tiles.next();
+                match &next {
                     Some((_, next)) if self.fetches => self.store_and_fetch(&tile, next, on, &mut call),
                     _ => call.run(tile.rows, tile.columns),
+                }
+                match next {
+                    Some((number, next)) if numbers.contains(&number) => tile = next,
+                    _ => break,
                 }
             }
         }
         stores.finish();
     }
 
-    /// The parts of a tile that a kernel makes at once: all of it, unless it is so large for the sake of twins that are none.
-    fn divided(&self, tile: Tile) -> SmallVec<[Tile; 4]> {
-        if tile.rows.max(tile.columns) <= self.piece || !self.has_blocks() {
-            return SmallVec::from_iter([tile]);
-        }
-        let along_rows = |row: usize| (0..tile.columns).step_by(self.piece).map(move |column| [row, column]);
-        let places = (0..tile.rows).step_by(self.piece).flat_map(along_rows);
-        places.map(|place| self.within(&tile, place, self.piece)).collect()
-    }
-
-    /// Whether tiles are made of blocks.
-    fn has_blocks(&self) -> bool {
-        self.twins.as_ref().is_some_and(|twins| twins.kernel().is_some())
+    /// The parts of a tile that a kernel makes at once, where it is so large for the sake of twins that are none.
+    fn divided(&self, tile: Tile) -> impl Iterator<Item = Tile> {
+        let across = tile.columns.div_ceil(self.piece);
+        (0..tile.rows.div_ceil(self.piece) * across)
+            .map(move |part| self.within(&tile, [part / across * self.piece, part % across * self.piece], self.piece))
     }
 
     /// What begins at some row and column of a tile, of at most so many of either.
@@ -440,7 +457,13 @@ impl Tiled {
     unsafe fn store_and_fetch(&self, tile: &Tile, next: &Tile, on: &codegen::Call<'_>, call: &mut Call<'_>) {
         let rows = (AT_ONCE / (tile.columns * self.stored as usize)).max(1);
         let shares = tile.rows.div_ceil(rows);
-        let mut operands: SmallVec<[Ahead; 4]> = (0..on.loads.len()).filter_map(|k| self.ahead(k, next, on)).collect();
+        let mut operands: SmallVec<[Ahead; 4]> = SmallVec::new();
+        for ahead in (0..on.loads.len()).filter_map(|k| self.ahead(k, next, on)) {
+            // A small square that meets its transpose is asked for once.
+            if ahead.bytes >= PIECE_BYTES || !operands.iter().any(|other| other.next == ahead.next) {
+                operands.push(ahead);
+            }
+        }
         operands.iter_mut().for_each(|operand| operand.share_among(shares));
         for share in 0..shares {
             operands.iter_mut().for_each(|operand| operand.fetch_share(self.half_way));

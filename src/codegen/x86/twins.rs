@@ -76,22 +76,30 @@ impl Twins {
         let is_twin = |&k: &usize| k != operand && walk.strides[k] == mirror && bases.begin_alike(k, operand);
         let plain = (0..bases.len()).find(is_twin)?;
         let size = bases.size(operand) as usize;
+        // What is one tile elsewhere had better stay one.
+        if walk.sizes[last] * size <= PIECE_BYTES {
+            return None;
+        }
         let pitch = turned::VECTORS * LINE;
         let kind = Kind::Turned { operand: operand as u16, pitch: pitch as u16 };
-        let is_served = spec.full == Width::Z && walk.sizes[last] >= pitch / size;
-        let kernel = is_served.then(|| cache::kernel(Spec { kind, ..spec.clone() })).flatten();
+        let kernel = (spec.full == Width::Z).then(|| cache::kernel(Spec { kind, ..spec.clone() })).flatten();
         let block = if kernel.is_some() { pitch } else { PIECE_BYTES } / size;
         Some(Twins { turned: operand, plain, turn, kernel, block })
     }
 
     /// The rows and columns of a tile.
     pub(super) fn tile(&self) -> usize {
-        if self.kernel.is_some() { BLOCKS * self.block } else { self.block }
+        if self.has_blocks() { BLOCKS * self.block } else { self.block }
     }
 
     /// So many tiles have the blocks that are asked for early.
     fn ahead(&self) -> usize {
-        if self.kernel.is_some() { 2 } else { 2 * AHEAD }
+        if self.has_blocks() { 2 } else { 2 * AHEAD }
+    }
+
+    /// Whether tiles are made of several blocks.
+    pub(super) fn has_blocks(&self) -> bool {
+        self.kernel.is_some()
     }
 
     /// The kernel of whole blocks.
@@ -187,8 +195,8 @@ impl Tiled {
             let is_first = tiles.get(tile + 1).is_some_and(|next| self.are_mirrored(&tiles[tile], next));
             for column in (0..columns).step_by(twins.block) {
                 // On the diagonal, the other blocks are mirror images.
-                let below = if is_first { rows } else { column + 1 };
-                for row in (0..below).step_by(twins.block) {
+                let end = if is_first { rows } else { rows.min(column + 1) };
+                for row in (0..end).step_by(twins.block) {
                     let mirror = if is_first { Some(tile + 1) } else { (row != column).then_some(tile) };
                     let pieces = self.pieces(twins, &self.within(&tiles[tile], [row, column], twins.block), on);
                     pairs.push(Pair { tile, mirror, row, column, pieces });

@@ -70,7 +70,7 @@ impl Nodes {
         for (at, &(word, lane)) in program.words.iter().enumerate() {
             if needed[at] {
                 let name = |val: Val| names[val.id as usize].expect("a word reads earlier words");
-                let val = nodes.word(program, rename(word, name), lane);
+                let val = nodes.word(program, word.of(name), lane);
                 names[at] = Some(val);
             }
         }
@@ -280,22 +280,4 @@ fn needed(program: &LoopProgram) -> Vec<bool> {
         }
     }
     needed
-}
-
-/// The word with its operands under other names.
-fn rename(word: Word, name: impl Fn(Val) -> Val) -> Word {
-    match word {
-        Word::Load { .. } | Word::Const { .. } | Word::Scalar(_) | Word::Position | Word::Index(_) => word,
-        Word::Place { index, size, from_end } => Word::Place { index: name(index), size, from_end },
-        Word::Gather { slot, dtype, at } => Word::Gather { slot, dtype, at: name(at) },
-        Word::Unary(unary, a) => Word::Unary(unary, name(a)),
-        Word::Binary(binary, a, b) => Word::Binary(binary, name(a), name(b)),
-        Word::Compare(compare, a, b) => Word::Compare(compare, name(a), name(b)),
-        Word::Select(a, b, c) => Word::Select(name(a), name(b), name(c)),
-        Word::Fma(a, b, c) => Word::Fma(name(a), name(b), name(c)),
-        Word::Lookup { table, lane, index } => Word::Lookup { table, lane, index: name(index) },
-        Word::Rare { when, f, x, otherwise } => {
-            Word::Rare { when: name(when), f, x: name(x), otherwise: name(otherwise) }
-        }
-    }
 }

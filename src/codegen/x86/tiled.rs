@@ -39,8 +39,9 @@ pub(super) const LINE: usize = 64;
 /// About the bytes that are stored before more of the next tile is asked for: memory is slower to serve much of either at once.
 const AT_ONCE: usize = 256;
 
-/// So many rows of tiles, each followed by its mirror image, are walked together.
+/// So many rows of tiles, each followed by its mirror image, are walked together; fewer of those that are made of blocks, which are larger.
 const BAND: usize = 4;
+const BAND_OF_BLOCKS: usize = 2;
 
 /// Pieces that lie a multiple of so many bytes apart crowd a few lines of the second cache, where the next tile would then push out what is left of the last.
 const CROWDED: i64 = 32 << 10;
@@ -163,7 +164,11 @@ impl Tiled {
         // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
         let mirrored = is_mixed && down == walk.inner() && rows == columns;
         let has_blocks = twins.as_ref().is_some_and(Twins::has_blocks);
-        let band = if crowds(CROWDED) || has_blocks { 1 } else { BAND };
+        let band = match () {
+            () if crowds(CROWDED) => 1,
+            () if has_blocks => BAND_OF_BLOCKS,
+            () => BAND,
+        };
         Some(Tiled {
             way,
             bases,
@@ -616,7 +621,8 @@ mod tests {
 
     #[test]
     fn every_tile_of_a_square_comes_once_and_its_mirror_image_next() {
-        for (count, band) in [1, 2, 3, 4, 5, 8, 11, 30].into_iter().flat_map(|count| [(count, 1), (count, BAND)]) {
+        let squares = [1, 2, 3, 4, 5, 8, 11, 30].into_iter();
+        for (count, band) in squares.flat_map(|count| [1, BAND_OF_BLOCKS, BAND].map(|band| (count, band))) {
             let order: Vec<_> = (0..count * count).map(|number| mirrored(number, count, band)).collect();
             let mut all = order.clone();
             all.sort_unstable();

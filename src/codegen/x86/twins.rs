@@ -23,11 +23,11 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// So many blocks that are turned in registers make a tile, either way.
-const BLOCKS: usize = 4;
+/// So many blocks that are turned in registers make a tile, either way: more of a page is read and written before it is left for others.
+const BLOCKS: usize = 8;
 
 /// So many blocks, with their mirror images, are on their way from memory.
-const AHEAD: usize = 5;
+const AHEAD: usize = 3;
 
 /// Two operands that are the same matrix, if they begin at the same place: one is turned, the other is not.
 pub(super) struct Twins {

@@ -164,11 +164,8 @@ impl Tiled {
         // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
         let mirrored = is_mixed && down == walk.inner() && rows == columns;
         let has_blocks = twins.as_ref().is_some_and(Twins::has_blocks);
-        let band = match () {
-            () if crowds(CROWDED) => 1,
-            () if has_blocks => BAND_OF_BLOCKS,
-            () => BAND,
-        };
+        let most_rows = if has_blocks { BAND_OF_BLOCKS } else { BAND };
+        let band = if crowds(CROWDED) { 1 } else { most_rows };
         Some(Tiled {
             way,
             bases,

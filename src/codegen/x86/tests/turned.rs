@@ -191,7 +191,8 @@ fn turning_kernel(program: &LoopProgram) -> Option<Arc<Kernel>> {
 fn blocks_are_turned_in_registers() {
     let mut random = Random::new(16);
     let told = Told { scalars: vec![u64::from(0.75f32.to_bits()), 0.75f64.to_bits()], origin: 0 };
-    for (batch, n) in [(1, 32), (3, 48), (2, 80), (1, 128), (1, 144), (1, 272)] {
+    // The last has five tiles of doubles each way, and three of words.
+    for (batch, n) in [(1, 32), (3, 48), (2, 80), (1, 128), (1, 144), (1, 272), (1, 560)] {
         for dtype in [DType::F32, DType::F64, DType::I32, DType::I64] {
             let program = check_with_transpose(&mut random, [batch, n, n + 3], dtype, &told, |emit, values| {
                 let difference = emit.sub(values[0], values[1]);

@@ -220,3 +220,25 @@ fn s3_132_with_a_reduction_the_gradient_is_expanded_first() -> Result<()> {
     gradients(&[array(&a, &[2, 3])], |x| (&x[0] * &x[0]).max(&[1], false))?;
     Ok(())
 }
+
+#[test]
+fn functions_with_a_derivative_of_their_own_have_the_same_one_on_inputs_that_are_given() -> Result<()> {
+    let functions: [fn(&Array) -> Array; 4] =
+        [|x| x.gelu_tanh(), |x| x.softplus(), |x| x.softmax(0), |x| x.gelu_tanh().softmax(0).gelu_tanh()];
+    let slopes = |y: &Array, x: &Array| -> Result<[Vec<f64>; 2]> {
+        let first = grad(&(y * y).sum_all(), &[x])?.remove(0);
+        let second = grad(&first.sum_all(), &[x])?.remove(0);
+        Ok([first.data()?, second.data()?])
+    };
+    for f in functions {
+        let data = array(&X, &[4]);
+        let wanted = slopes(&f(&data), &data)?;
+        let input = Tensor::<f64, DimDyn>::input("x", &[4]);
+        for placeholder in [input.clone(), input.set_requires_grad(true)] {
+            let data = array(&X, &[4]).set_requires_grad(true);
+            let given = f(&placeholder).realize_with(&[("x", &data.to_dynamic())])?;
+            assert_eq!(slopes(&given, &data)?, wanted);
+        }
+    }
+    Ok(())
+}

@@ -141,7 +141,7 @@ fn custom(
             ));
         }
     }
-    Ok(inputs.into_iter().zip(grads).filter(|(input, _)| wants(input)).collect())
+    Ok(inputs.iter().cloned().zip(grads).filter(|(input, _)| wants(input)).collect())
 }
 
 /// The adjoint of a movement.

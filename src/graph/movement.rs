@@ -49,10 +49,10 @@ pub(crate) trait Vjp: Send + Sync {
     /// The function's name.
     fn name(&self) -> &'static str;
     /// The nodes the result depends on.
-    fn inputs(&self) -> Vec<Node>;
+    fn inputs(&self) -> &[Node];
     /// Other nodes behind the result that the derivative is written with; none of them takes a gradient.
-    fn beside(&self) -> Vec<Node> {
-        Vec::new()
+    fn beside(&self) -> &[Node] {
+        &[]
     }
     /// One gradient for each input.
     fn backward(&self, grad: &Node) -> Result<Vec<Node>>;

@@ -131,6 +131,15 @@ impl Op {
         }
     }
 
+    /// Calls `f` with every node whose numbers are needed for this one's: a view needs its base's.
+    #[inline]
+    pub(crate) fn for_each_needed<'a>(&'a self, mut f: impl FnMut(&'a Node)) {
+        match self {
+            Op::View { base, .. } => f(base),
+            op => op.for_each_input(f),
+        }
+    }
+
     /// Calls `f` with every node this one is made from.
     #[inline]
     pub(crate) fn for_each_input<'a>(&'a self, mut f: impl FnMut(&'a Node)) {

@@ -71,11 +71,9 @@ fn rebuild(node: &Node, new: impl Fn(&Node) -> Node) -> Result<Node> {
         Recipe::Same => Ok(node.clone()),
         Recipe::Move(movement, shape) => inputs[0].moved_by(&movement, &shape),
         Recipe::Custom(vjp) => {
-            // The input is the value without its history; behind it stands the value with it.
-            let value = inputs[0].inputs().first().unwrap_or(&inputs[0]).clone();
-            let (inputs_of, beside) = (vjp.inputs(), vjp.beside());
+            let value = inputs[0].with_history();
             let again = |nodes: &[Node]| nodes.iter().map(&new).collect();
-            Ok(match vjp.rebuilt(again(&inputs_of), again(&beside), value.clone()) {
+            Ok(match vjp.rebuilt(again(vjp.inputs()), again(vjp.beside()), value.clone()) {
                 Some(vjp) => value.with_vjp(vjp),
                 None => inputs[0].clone(),
             })

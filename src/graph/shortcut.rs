@@ -3,53 +3,53 @@
 use super::movement::Vjp;
 use super::node::Node;
 use crate::error::Result;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// From the gradient, the inputs (then what stands beside them) and the value to the gradients of the inputs.
-type Rule = dyn Fn(&Node, &[Node], &Node) -> Result<Vec<Node>> + Send + Sync;
+pub(crate) trait Rule: Fn(&Node, &[Node], &Node) -> Result<Vec<Node>> + Clone + Send + Sync + 'static {}
 
-struct Shortcut {
+impl<F: Fn(&Node, &[Node], &Node) -> Result<Vec<Node>> + Clone + Send + Sync + 'static> Rule for F {}
+
+#[derive(Clone)]
+struct Shortcut<F> {
     name: &'static str,
-    inputs: Vec<Node>,
-    /// Other parts of the value that the rule has use for. They take no gradient: the inputs' are whole.
-    beside: Vec<Node>,
+    /// The inputs, and behind them other parts of the value that the rule has use for. Those take no gradient: the inputs' are whole.
+    known: SmallVec<[Node; 3]>,
+    /// How many of them are inputs.
+    inputs: usize,
     /// The value with the history of its parts, so that the rule can be differentiated again.
     value: Node,
-    rule: Arc<Rule>,
+    rule: F,
 }
 
-impl Vjp for Shortcut {
+impl<F: Rule> Vjp for Shortcut<F> {
     fn name(&self) -> &'static str {
         self.name
     }
 
-    fn inputs(&self) -> Vec<Node> {
-        self.inputs.clone()
+    fn inputs(&self) -> &[Node] {
+        &self.known[..self.inputs]
     }
 
-    fn beside(&self) -> Vec<Node> {
-        self.beside.clone()
+    fn beside(&self) -> &[Node] {
+        &self.known[self.inputs..]
     }
 
     fn backward(&self, grad: &Node) -> Result<Vec<Node>> {
-        let known: Vec<Node> = self.inputs.iter().chain(&self.beside).cloned().collect();
-        (self.rule)(grad, &known, &self.value)
+        (self.rule)(grad, &self.known, &self.value)
     }
 
     fn rebuilt(&self, inputs: Vec<Node>, beside: Vec<Node>, value: Node) -> Option<Arc<dyn Vjp>> {
-        Some(Arc::new(Shortcut { name: self.name, inputs, beside, value, rule: self.rule.clone() }))
+        let known = inputs.into_iter().chain(beside).collect();
+        Some(Arc::new(Shortcut { known, value, ..self.clone() }))
     }
 }
 
 impl Node {
     /// The same value, differentiated by `rule` with respect to `inputs`.
     #[track_caller]
-    pub(crate) fn with_shortcut(
-        &self,
-        name: &'static str,
-        inputs: &[&Node],
-        rule: impl Fn(&Node, &[Node], &Node) -> Result<Vec<Node>> + Send + Sync + 'static,
-    ) -> Node {
+    pub(crate) fn with_shortcut(&self, name: &'static str, inputs: &[&Node], rule: impl Rule) -> Node {
         self.with_shortcut_beside(name, inputs, &[], rule)
     }
 
@@ -60,10 +60,9 @@ impl Node {
         name: &'static str,
         inputs: &[&Node],
         beside: &[&Node],
-        rule: impl Fn(&Node, &[Node], &Node) -> Result<Vec<Node>> + Send + Sync + 'static,
+        rule: impl Rule,
     ) -> Node {
-        let owned = |nodes: &[&Node]| nodes.iter().map(|&node| node.clone()).collect();
-        let (inputs, beside) = (owned(inputs), owned(beside));
-        self.with_vjp(Arc::new(Shortcut { name, inputs, beside, value: self.clone(), rule: Arc::new(rule) }))
+        let known = inputs.iter().chain(beside).map(|&node| node.clone()).collect();
+        self.with_vjp(Arc::new(Shortcut { name, known, inputs: inputs.len(), value: self.clone(), rule }))
     }
 }

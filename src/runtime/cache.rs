@@ -2,9 +2,9 @@
 
 use super::debug;
 use super::prepared::{Keep, Prepared};
-use crate::schedule::{Fingerprint, Request};
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use crate::ops::vector::QuickMap;
+use crate::schedule::{Fingerprint, Glance, Request};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// Larger requests are planned afresh each time: writing down and keeping their fingerprints would cost too much.
 const MOST_NODES: usize = 1 << 16;
@@ -17,7 +17,7 @@ static PLANS: LazyLock<Mutex<Plans>> = LazyLock::new(Mutex::default);
 /// Plans by fingerprint.
 #[derive(Default)]
 struct Plans {
-    kept: HashMap<Fingerprint, Kept>,
+    kept: QuickMap<Fingerprint, Kept>,
     /// The nodes of all kept requests.
     nodes: usize,
     /// Counts the times that plans were let go.
@@ -31,21 +31,24 @@ struct Kept {
     used: u64,
 }
 
-/// The plan of a request: one kept, or a new one.
+/// The plan that is kept for all requests like this one.
+pub(super) fn kept(glance: &Glance) -> Option<Arc<Prepared>> {
+    if glance.nodes().len() > MOST_NODES { None } else { plans().find(glance.fingerprint()) }
+}
+
+/// A new plan of a request, kept for all that are like it.
 pub(super) fn prepared(request: &Request) -> Arc<Prepared> {
-    let prepare = || Arc::new(prepare(request, Keep::Needed));
-    if request.nodes().len() > MOST_NODES {
-        return prepare();
-    }
-    let fingerprint = request.fingerprint();
-    let plans = || PLANS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = plans().find(&fingerprint) {
-        return found;
-    }
     // Not under the lock: a plan may take milliseconds. Two threads that make the same one at once both keep theirs.
-    let prepared = prepare();
-    plans().keep(fingerprint.for_long(), prepared.clone(), request.nodes().len());
+    let prepared = Arc::new(prepare(request, Keep::Needed));
+    let nodes = request.nodes().len();
+    if nodes <= MOST_NODES {
+        plans().keep(request.glance().fingerprint().for_long(), prepared.clone(), nodes);
+    }
     prepared
+}
+
+fn plans() -> MutexGuard<'static, Plans> {
+    PLANS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A new plan.
@@ -72,7 +75,7 @@ impl Plans {
             self.kept.retain(|_, kept| kept.used == turn);
             self.nodes = self.kept.values().map(|kept| kept.nodes).sum();
             if self.nodes + nodes > MOST_KEPT {
-                (self.kept, self.nodes) = (HashMap::new(), 0);
+                (self.kept, self.nodes) = (QuickMap::default(), 0);
             }
             self.turn += 1;
         }
@@ -100,7 +103,8 @@ mod tests {
     }
 
     fn plan(node: &Node) -> Arc<Prepared> {
-        prepared(&Request::new(vec![node.base_and_view().0]))
+        let request = Request::new(vec![node.base()]);
+        kept(request.glance()).unwrap_or_else(|| prepared(&request))
     }
 
     /// A step of descent with noise.

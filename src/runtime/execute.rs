@@ -6,7 +6,8 @@ use super::{cache, fault, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{IdSet, Node};
 use crate::memory::{Buffer, BufferMut};
-use crate::schedule::Request;
+use crate::schedule::{Glance, Request};
+use smallvec::SmallVec;
 
 /// Makes sure that the numbers of every wanted node (of a view: of its base) are there.
 ///
@@ -15,7 +16,12 @@ pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
     if wanted.iter().all(Node::is_realized) {
         return Ok(());
     }
-    let bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
+    if let [node] = wanted {
+        let base = node.base();
+        let _running = base.lock_running();
+        return if base.has_buffer() { Ok(()) } else { make(std::slice::from_ref(&base)) };
+    }
+    let bases: Vec<Node> = wanted.iter().map(Node::base).collect();
     // Locks are taken in one order everywhere, so that two requests never wait for each other.
     let mut by_id: Vec<&Node> = bases.iter().collect();
     by_id.sort_by_key(|node| node.id());
@@ -23,40 +29,50 @@ pub(crate) fn execute(wanted: &[Node]) -> Result<()> {
     let _running: Vec<_> = by_id.into_iter().map(Node::lock_running).collect();
     // In the order they were asked for: the same request has the same fingerprint when it comes again.
     let mut asked = IdSet::default();
-    let missing = bases.iter().filter(|node| node.buffer().is_none() && asked.insert(node.id()));
+    let missing = bases.iter().filter(|node| !node.has_buffer() && asked.insert(node.id()));
     let missing: Vec<Node> = missing.cloned().collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
+    if missing.is_empty() { Ok(()) } else { make(&missing) }
+}
+
+/// Makes the numbers of nodes that have none and are not views, by the plan that is kept for such a request or by a new one.
+fn make(missing: &[Node]) -> Result<()> {
     if let Some(node) = missing.iter().find(|node| node.is_input()) {
         return Err(not_given(node));
     }
-    let request = Request::new(missing);
     if verify::is_on() {
-        return run_request(&cache::prepare(&request, Keep::All), &request, verify::check);
+        let request = Request::new(missing.to_vec());
+        return run(&cache::prepare(&request, Keep::All), request.glance(), verify::check);
     }
-    run_request(&cache::prepared(&request), &request, |_, _, _| Ok(()))
+    let glance = Glance::at(missing, |_, _| ());
+    if let Some(prepared) = cache::kept(&glance) {
+        return run(&prepared, &glance, |_, _, _| Ok(()));
+    }
+    drop(glance);
+    let request = Request::new(missing.to_vec());
+    run(&cache::prepared(&request), request.glance(), |_, _, _| Ok(()))
 }
 
-/// Looks at what a plan made for a request.
-type Check = fn(&Prepared, &Request, &[Buffer]) -> Result<()>;
+/// Looks at what a plan made for these nodes.
+type Check = fn(&Prepared, &[Node], &[Buffer]) -> Result<()>;
 
 /// Runs a plan for a request. Nothing is left in the nodes unless all of it succeeds.
-fn run_request(prepared: &Prepared, request: &Request, check: Check) -> Result<()> {
-    let nodes = request.nodes();
+fn run(prepared: &Prepared, glance: &Glance, check: Check) -> Result<()> {
+    let nodes = glance.nodes();
     let made = prepared.made.iter().map(|made| Buffer::uninit("realize", made.dtype, made.len));
-    let made: Vec<BufferMut> = made.collect::<Result<_>>()?;
+    let made: SmallVec<[BufferMut; 1]> = made.collect::<Result<_>>()?;
     let mut space = Space::new(prepared)?;
-    let given =
-        |number: usize| nodes[number].buffer().map(|buffer| buffer.as_ptr()).ok_or_else(|| not_given(&nodes[number]));
+    let given = |number: usize| {
+        let start = nodes[number].with_op_and_buffer(|_, buffer| buffer.map(Buffer::as_ptr));
+        start.ok_or_else(|| not_given(&nodes[number]))
+    };
     let filled = |which: usize| made[which].as_ptr().cast_mut();
-    space.bind(prepared, given, filled, |number, part| request.told(number, part))?;
+    space.bind(prepared, given, filled, |number, part| glance.told(number, part))?;
     // SAFETY: the plan is that of this request or of one with the same fingerprint, so what is given has the dtypes and lengths it
     // expects; `nodes` keeps it alive, and nobody else knows what is made.
-    unsafe { prepared.run(&space) }.map_err(|stop| fault::describe(stop, request))?;
+    unsafe { prepared.run(&space) }.map_err(|stop| fault::describe(stop, nodes))?;
     // SAFETY: every kernel has run, so every element is written.
-    let made: Vec<Buffer> = made.into_iter().map(|buffer| unsafe { buffer.freeze() }).collect();
-    check(prepared, request, &made)?;
+    let made: SmallVec<[Buffer; 1]> = made.into_iter().map(|buffer| unsafe { buffer.freeze() }).collect();
+    check(prepared, nodes, &made)?;
     for (spec, buffer) in prepared.made.iter().zip(made) {
         nodes[spec.node].set_buffer(buffer);
     }

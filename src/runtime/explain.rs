@@ -89,7 +89,7 @@ pub(crate) fn lowered(node: &Node) -> String {
 const NOTHING: &str = "the numbers are here: nothing to run\n";
 
 fn missing(node: &Node) -> Request {
-    let base = node.base_and_view().0;
+    let base = node.base();
     Request::new(if base.buffer().is_some() { Vec::new() } else { vec![base] })
 }
 

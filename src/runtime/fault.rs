@@ -6,20 +6,19 @@ use crate::graph::{Node, Op, topological};
 use crate::ops;
 use crate::ops::vector::Fault;
 use crate::reference::{self, division_by_zero, index_out_of_range};
-use crate::schedule::Request;
 use smallvec::SmallVec;
 
-/// The error, at the line of the op that met it.
-pub(crate) fn describe(stop: Stop, request: &Request) -> Error {
+/// The error, at the line of the op that met it; `nodes` are those of the request, by number.
+pub(crate) fn describe(stop: Stop, nodes: &[Node]) -> Error {
     match stop {
         Stop::Error(error) => error,
-        Stop::OutOfRange { node, at, size } => out_of_range(&request.nodes()[node], at, size),
+        Stop::OutOfRange { node, at, size } => out_of_range(&nodes[node], at, size),
         Stop::Failure(Failure { fault: Fault::OutOfRange, node }) => {
-            let node = &request.nodes()[node];
+            let node = &nodes[node];
             failed_lookup(node).unwrap_or_else(|| Error::new(ErrorKind::Index, "gather", "an index is out of range"))
         }
         Stop::Failure(Failure { fault: Fault::DivideByZero, node }) => {
-            let node = &request.nodes()[node];
+            let node = &nodes[node];
             let (op, node) = failed_division(node).unwrap_or(("idiv", node.clone()));
             division_by_zero(op, &node)
         }

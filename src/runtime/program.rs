@@ -148,7 +148,7 @@ impl Program {
         // SAFETY: the space is bound to the plan's own request; the inputs, which stay, have what the placeholders stand for, of the same
         // shapes and dtypes; what is made belongs to this run alone, or is the place of an input that nobody else has, and
         // of which the plan says that it may be overwritten.
-        unsafe { self.prepared.run(&run.space) }.map_err(|stop| fault::describe(stop, &self.request))?;
+        unsafe { self.prepared.run(&run.space) }.map_err(|stop| fault::describe(stop, self.request.nodes()))?;
         let results = take(&mut self.outputs.iter().map(|output| self.result(output, &run, inputs)));
         if let Some(kept) = &mut kept {
             **kept = Some(run);
@@ -182,7 +182,12 @@ impl Program {
             Some(buffer) => Ok(buffer.as_ptr()),
             None => Ok(std::ptr::null()), // an input, told before each run
         };
-        space.bind(&self.prepared, given, |_| std::ptr::null_mut(), |number, part| self.request.told(number, part))?;
+        space.bind(
+            &self.prepared,
+            given,
+            |_| std::ptr::null_mut(),
+            |number, part| self.request.glance().told(number, part),
+        )?;
         Ok(Run { space, results: self.results.iter().map(|_| Kept::default()).collect() })
     }
 

@@ -4,34 +4,15 @@
 //! what is kept. Numbers are not: neither those in buffers nor the constants that are told when a plan is run. Requests
 //! with equal lists have the same plan.
 
-use super::snapshot::Snapshot;
 use crate::dtype::Literal;
 use crate::graph::{Node, Op};
-use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 
 /// The fingerprint of a request.
-#[derive(PartialEq, Eq)]
+#[derive(Default, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     hash: u64,
     words: Vec<u64>,
-}
-
-/// Lists of up to so many words are kept for the next request.
-const MOST_KEPT: usize = 1 << 16;
-
-thread_local! {
-    /// The list of the last fingerprint that the thread had and let go.
-    static SPARE: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
-}
-
-impl Drop for Fingerprint {
-    fn drop(&mut self) {
-        if self.words.capacity() <= MOST_KEPT {
-            // Where the thread is ending there is no next request.
-            let _ = SPARE.try_with(|spare| spare.set(std::mem::take(&mut self.words)));
-        }
-    }
 }
 
 impl Hash for Fingerprint {
@@ -48,45 +29,55 @@ pub(crate) fn is_structural(literal: Literal) -> bool {
 
 impl Fingerprint {
     /// The same, to be kept for long: with no more room than it needs.
-    pub(crate) fn for_long(mut self) -> Fingerprint {
-        self.words.shrink_to_fit();
-        self
+    pub(crate) fn for_long(&self) -> Fingerprint {
+        Fingerprint { hash: self.hash, words: self.words.clone() }
     }
 
-    /// The fingerprint of what `wanted` needs.
-    pub(crate) fn of(snapshot: &Snapshot, wanted: &[Node]) -> Fingerprint {
-        let mut words = SPARE.try_with(Cell::take).unwrap_or_default();
-        words.clear();
-        words.reserve(12 * snapshot.nodes.len() + wanted.len());
-        let mut words = Words(words);
-        for (node, seen) in snapshot.nodes.iter().zip(&snapshot.seen) {
-            node.dtype().hash(&mut words);
-            node.shape().hash(&mut words);
-            if seen.has_numbers {
-                words.write_u64(u64::MAX);
-            } else {
-                (node.is_parameter(), snapshot.keeps(node)).hash(&mut words);
-                words.op(snapshot, &seen.op);
-            }
-        }
-        wanted.iter().for_each(|node| words.write_usize(snapshot.number(node)));
-        let words = words.0;
-        let mix = |hash: u64, &word: &u64| (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-        Fingerprint { hash: words.iter().fold(0, mix), words }
+    /// Its list, for another one.
+    pub(super) fn take_words(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.words)
     }
 }
 
-/// Takes everything that is hashed into it, as it is.
-struct Words(Vec<u64>);
+/// A list of words that is being written. It takes everything that is hashed into it, as it is.
+pub(super) struct Words(Vec<u64>);
 
 impl Words {
-    fn op(&mut self, snapshot: &Snapshot, op: &Op) {
+    /// Writes into an empty list.
+    pub(super) fn new(list: Vec<u64>) -> Words {
+        debug_assert!(list.is_empty());
+        Words(list)
+    }
+
+    #[inline]
+    pub(super) fn count(&mut self, count: usize) {
+        self.0.push(count as u64);
+    }
+
+    #[inline]
+    pub(super) fn truth(&mut self, truth: bool) {
+        self.0.push(truth.into());
+    }
+
+    /// Everything of a node but the numbers of those it needs, which follow.
+    pub(super) fn node(&mut self, node: &Node, op: &Op, has_numbers: bool) {
+        let own = !has_numbers;
+        let facts = [has_numbers, own && node.is_parameter(), own && node.tracks()];
+        let facts = facts.iter().fold(0, |bits, &fact| bits << 1 | u64::from(fact));
+        self.0.push((node.rank() as u64) << 16 | u64::from(node.dtype() as u8) << 8 | facts);
+        self.0.extend(node.shape().iter().map(|&size| size as u64));
+        if own {
+            self.op(op);
+        }
+    }
+
+    fn op(&mut self, op: &Op) {
         std::mem::discriminant(op).hash(self);
         match op {
-            Op::Buffer | Op::Input | Op::Arange | Op::Executed => {}
+            Op::Buffer | Op::Input | Op::Arange | Op::Executed | Op::Contiguous { .. } | Op::Cast { .. } => {}
             Op::ConstFill(value) => {
                 let fixed = is_structural(*value);
-                fixed.hash(self);
+                self.truth(fixed);
                 if fixed {
                     value.hash(self);
                 }
@@ -94,13 +85,8 @@ impl Words {
             // Seed and stream are told when the plan is run.
             Op::Rand { word, .. } => word.hash(self),
             // How a view came about does not matter: it says the same.
-            Op::View { base, view, .. } => {
-                self.write_usize(snapshot.number(base));
-                view.hash(self);
-                return;
-            }
+            Op::View { view, .. } => view.hash(self),
             Op::Map { primitive, .. } => self.write_usize(std::ptr::from_ref(*primitive).addr()),
-            Op::Contiguous { .. } | Op::Cast { .. } => {}
             Op::Reduce { kind, axes, keepdim, .. } => (kind, axes, keepdim).hash(self),
             Op::Concat { inputs, axis } => (inputs.len(), axis).hash(self),
             Op::Gather { lookup, axis, .. } => (lookup, axis).hash(self),
@@ -108,7 +94,18 @@ impl Words {
             Op::Lines { work, axis, .. } => (work, axis).hash(self),
             Op::Closure { inputs, .. } => inputs.len().hash(self),
         }
-        op.for_each_input(|input| self.write_usize(snapshot.number(input)));
+    }
+
+    /// The fingerprint that the words are.
+    pub(super) fn fingerprint(self) -> Fingerprint {
+        let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        // Four at a time: each waits only for itself.
+        let mut hashes = [1, 2, 3, 4];
+        let (fours, rest) = self.0.as_chunks::<4>();
+        for four in fours {
+            hashes = std::array::from_fn(|at| mix(hashes[at], four[at]));
+        }
+        Fingerprint { hash: hashes.into_iter().chain(rest.iter().copied()).fold(0, mix), words: self.0 }
     }
 }
 
@@ -117,30 +114,38 @@ impl Hasher for Words {
         unreachable!("the words themselves are wanted")
     }
 
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        self.0.extend(words.iter().map(|&word| u64::from_le_bytes(word)));
+        if !rest.is_empty() {
             let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+            word[..rest.len()].copy_from_slice(rest);
             self.0.push(u64::from_le_bytes(word));
         }
     }
 
+    #[inline]
     fn write_u8(&mut self, value: u8) {
         self.0.push(value.into());
     }
 
+    #[inline]
     fn write_u32(&mut self, value: u32) {
         self.0.push(value.into());
     }
 
+    #[inline]
     fn write_u64(&mut self, value: u64) {
         self.0.push(value);
     }
 
+    #[inline]
     fn write_usize(&mut self, value: usize) {
         self.0.push(value as u64);
     }
 
+    #[inline]
     fn write_isize(&mut self, value: isize) {
         self.0.push(value as u64);
     }

@@ -1,12 +1,11 @@
 //! A request: the nodes that are wanted, and the part of the graph they need, at one moment.
 
-use super::fingerprint::Fingerprint;
+use super::glance::Glance;
 use super::plan::Plan;
 use super::snapshot::Snapshot;
 use super::{build, group, kernels, order, producer};
-use crate::graph::{Node, Op};
-use crate::ops::random;
-use crate::ops::vector::{QuickSet, lane_bits};
+use crate::graph::Node;
+use crate::ops::vector::QuickSet;
 
 /// The nodes that are wanted, and all they need.
 pub(crate) struct Request {
@@ -32,34 +31,25 @@ impl Request {
         node.is_input() && !self.passed_on.contains(node)
     }
 
+    /// All that is needed, without the ops.
+    pub(crate) fn glance(&self) -> &Glance {
+        self.snapshot.glance()
+    }
+
     /// Every node that is needed, by number.
     pub(crate) fn nodes(&self) -> &[Node] {
-        &self.snapshot.nodes
+        self.glance().nodes()
     }
 
     /// The number of a node.
     pub(crate) fn number(&self, node: &Node) -> usize {
-        self.snapshot.number(node)
+        self.glance().number(node)
     }
 
     /// Whether the numbers of a node, once in memory, will be wanted again: a parameter's, and what a gradient that this request does not
     /// make may need.
     pub(crate) fn keeps(&self, node: &Node) -> bool {
-        self.snapshot.keeps(node)
-    }
-
-    /// What a node tells when a kernel is run, by its number: the bits of one of its parts.
-    pub(crate) fn told(&self, number: usize, part: u8) -> u64 {
-        match self.snapshot.seen[number].op {
-            Op::ConstFill(value) => lane_bits(value),
-            Op::Rand { seed, stream, .. } => random::halves(seed, stream)[usize::from(part)].into(),
-            _ => unreachable!("only constants and random bits are told"),
-        }
-    }
-
-    /// What it has in common with all requests of the same plan.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(&self.snapshot, &self.wanted)
+        self.glance().keeps(node)
     }
 
     /// The kernels that serve it.

@@ -3,153 +3,80 @@
 //! While a plan is made, another thread may finish a node of the same graph and let go of what led to it. A plan looks
 //! at each node once, here, and never again.
 
+use super::glance::Glance;
 use crate::dtype::Literal;
-use crate::graph::{Harvest, IdMap, Movement, Node, Op};
+use crate::graph::{Movement, Node, Op};
 use crate::shape::{Shape, View};
 use smallvec::SmallVec;
-use std::cell::Cell;
-use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// There is room for so many nodes from the beginning: few requests have more.
-const FEW: usize = 24;
-/// Lists of up to so many nodes are kept for the next request.
-const MOST_KEPT: usize = 4096;
-
-thread_local! {
-    /// The lists of the thread's last snapshot, empty.
-    static SPARE: Cell<Option<Lists>> = const { Cell::new(None) };
-}
 
 /// Ops as they were when the plan was begun.
 pub(crate) struct Snapshot {
-    /// Every needed node, by number: the order in which the walk came to them.
-    pub(super) nodes: Vec<Node>,
-    /// What was seen of each, by number.
-    pub(super) seen: Vec<Seen>,
-    numbers: IdMap<u32>,
+    glance: Glance,
+    /// What was seen of each node, by number.
+    seen: Vec<Seen>,
     /// The numbers, inputs before users.
     order: Vec<u32>,
-    /// Backward passes through some of the nodes, and whether all their gradients are made here.
-    harvests: Mutex<Vec<(Arc<Harvest>, bool)>>,
-    /// The steps that are left of the walk: none.
-    walk: Vec<Walk>,
-}
-
-/// What a snapshot is made of. Requests of many nodes would get it from the system, and give it back, again and again: the next one takes
-/// what the last one had.
-struct Lists {
-    nodes: Vec<Node>,
-    seen: Vec<Seen>,
-    numbers: IdMap<u32>,
-    order: Vec<u32>,
-    walk: Vec<Walk>,
-}
-
-impl Lists {
-    fn new() -> Lists {
-        Lists {
-            nodes: Vec::with_capacity(FEW),
-            seen: Vec::with_capacity(FEW),
-            numbers: IdMap::with_capacity_and_hasher(FEW, Default::default()),
-            order: Vec::with_capacity(FEW),
-            walk: Vec::with_capacity(FEW),
-        }
-    }
-}
-
-impl Drop for Snapshot {
-    fn drop(&mut self) {
-        if self.nodes.len() > MOST_KEPT {
-            return;
-        }
-        self.nodes.clear();
-        self.seen.clear();
-        self.numbers.clear();
-        self.order.clear();
-        let lists = Lists {
-            nodes: std::mem::take(&mut self.nodes),
-            seen: std::mem::take(&mut self.seen),
-            numbers: std::mem::take(&mut self.numbers),
-            order: std::mem::take(&mut self.order),
-            walk: std::mem::take(&mut self.walk),
-        };
-        // Where the thread is ending there is no next request.
-        let _ = SPARE.try_with(|spare| spare.set(Some(lists)));
-    }
 }
 
 /// What was seen of a node.
-pub(super) struct Seen {
-    pub(super) op: Op,
+struct Seen {
+    op: Op,
     /// The numbers are there, or will be given.
-    pub(super) has_numbers: bool,
+    has_numbers: bool,
 }
 
-/// A step of the walk.
+/// A step of the walk that puts inputs before users, by a node's number.
 enum Walk {
-    Enter(Node),
-    /// Everything behind the node of this number has been seen.
+    Enter(u32),
+    /// Everything behind the node has been seen.
     Leave(u32),
 }
 
 impl Snapshot {
     /// Looks at everything `wanted` needs: a view's base, and nothing behind a node that has its numbers.
     pub(crate) fn take(wanted: &[Node]) -> Snapshot {
-        let spare = SPARE.try_with(Cell::take).ok().flatten();
-        let Lists { mut nodes, mut seen, mut numbers, mut order, walk: mut stack } = spare.unwrap_or_else(Lists::new);
-        stack.extend(wanted.iter().rev().cloned().map(Walk::Enter));
+        let mut seen = Vec::new();
+        let glance = Glance::at(wanted, |op, has_numbers| seen.push(Seen { op: op.clone(), has_numbers }));
+        let mut snapshot = Snapshot { glance, seen, order: Vec::new() };
+        snapshot.order = snapshot.inputs_first(wanted);
+        snapshot
+    }
+
+    fn inputs_first(&self, wanted: &[Node]) -> Vec<u32> {
+        let enter = |node: &Node| Walk::Enter(self.number(node) as u32);
+        let mut order = Vec::with_capacity(self.seen.len());
+        let mut entered = vec![false; self.seen.len()];
+        let mut stack: Vec<Walk> = wanted.iter().rev().map(enter).collect();
         while let Some(walk) = stack.pop() {
-            let node = match walk {
-                Walk::Leave(number) => {
-                    order.push(number);
-                    continue;
+            match walk {
+                Walk::Leave(number) => order.push(number),
+                Walk::Enter(number) if !std::mem::replace(&mut entered[number as usize], true) => {
+                    stack.push(Walk::Leave(number));
+                    let Seen { op, has_numbers } = &self.seen[number as usize];
+                    let place = stack.len();
+                    if !has_numbers {
+                        op.for_each_needed(|input| stack.push(enter(input)));
+                    }
+                    stack[place..].reverse(); // the first input is walked first
                 }
-                Walk::Enter(node) => node,
-            };
-            let Entry::Vacant(entry) = numbers.entry(node.id()) else { continue };
-            let number = *entry.insert(nodes.len() as u32);
-            node.forget_history();
-            let (op, buffer) = node.op_and_buffer();
-            let has_numbers = buffer.is_some() || matches!(op, Op::Input);
-            stack.push(Walk::Leave(number));
-            let place = stack.len();
-            match &op {
-                _ if has_numbers => {}
-                Op::View { base, .. } => stack.push(Walk::Enter(base.clone())),
-                op => op.for_each_input(|input| stack.push(Walk::Enter(input.clone()))),
+                Walk::Enter(_) => {}
             }
-            stack[place..].reverse(); // the first input is walked first
-            nodes.push(node);
-            seen.push(Seen { op, has_numbers });
         }
-        Snapshot { nodes, seen, numbers, order, harvests: Mutex::default(), walk: stack }
+        order
+    }
+
+    /// The same without the ops.
+    pub(super) fn glance(&self) -> &Glance {
+        &self.glance
     }
 
     /// Every needed node, inputs before users.
     pub(super) fn in_order(&self) -> impl Iterator<Item = &Node> {
-        self.order.iter().map(|&number| &self.nodes[number as usize])
+        self.order.iter().map(|&number| &self.glance.nodes()[number as usize])
     }
 
-    /// The number of a node.
-    pub(crate) fn number(&self, node: &Node) -> usize {
-        self.numbers[&node.id()] as usize
-    }
-
-    /// Whether the numbers of a node, once in memory, will be wanted again.
-    pub(super) fn keeps(&self, node: &Node) -> bool {
-        node.is_parameter() || (node.tracks() && !node.harvest().is_some_and(|harvest| self.brings_in(&harvest)))
-    }
-
-    /// Whether all gradients of a backward pass are there when this is done.
-    fn brings_in(&self, harvest: &Arc<Harvest>) -> bool {
-        let mut known = self.harvests.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, answer)) = known.iter().find(|(other, _)| Arc::ptr_eq(other, harvest)) {
-            return *answer;
-        }
-        let answer = harvest.is_brought_in(|node| self.numbers.contains_key(&node.id()));
-        known.push((harvest.clone(), answer));
-        answer
+    fn number(&self, node: &Node) -> usize {
+        self.glance.number(node)
     }
 
     /// What a node wants done.
@@ -160,6 +87,11 @@ impl Snapshot {
     /// Whether a node's numbers are there, or will be given.
     pub(super) fn has_numbers(&self, node: &Node) -> bool {
         self.seen[self.number(node)].has_numbers
+    }
+
+    /// Whether the numbers of a node, once in memory, will be wanted again.
+    pub(super) fn keeps(&self, node: &Node) -> bool {
+        self.glance.keeps(node)
     }
 
     /// The nodes that a node without numbers is computed from.

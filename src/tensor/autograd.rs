@@ -138,8 +138,8 @@ impl<T: FloatDType, F: GradFn<T>> Vjp for Typed<T, F> {
         self.f.name()
     }
 
-    fn inputs(&self) -> Vec<Node> {
-        self.inputs.clone()
+    fn inputs(&self) -> &[Node] {
+        &self.inputs
     }
 
     fn backward(&self, grad: &Node) -> Result<Vec<Node>> {

@@ -223,7 +223,7 @@ impl<T: TensorDType, D: Dimension> Tensor<T, D> {
     /// assert!(x.shares_storage(&x.t()));
     /// ```
     pub fn shares_storage<U: TensorDType, E: Dimension>(&self, other: &Tensor<U, E>) -> bool {
-        self.node().base_and_view().0 == other.node().base_and_view().0
+        self.node().base() == other.node().base()
     }
 
     /// A branch made on purpose: the same elements under another handle. Never copies.

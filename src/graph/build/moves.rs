@@ -15,6 +15,9 @@ const MOST_SPREAD: usize = 3;
 /// The most parts of a mask's condition, a shared one counted each time.
 const MOST_PARTS: usize = 64;
 
+/// Why the history of a value with a derivative of its own is left behind.
+const OWN_DERIVATIVE: &str = "it has a derivative of its own";
+
 impl Node {
     /// A view of this node, `change` away; where no view can say it, of a dense copy of this node.
     #[track_caller]
@@ -182,8 +185,12 @@ impl Node {
     /// A node of the same elements.
     #[track_caller]
     fn same_elements(&self, movement: Movement) -> Op {
-        let (base, view) = self.base_and_view();
-        Op::View { input: self.clone(), movement, base, view: Arc::new(view) }
+        self.forget_history();
+        let (base, view) = self.with_op(|op| match op {
+            Op::View { base, view, .. } => (base.clone(), view.clone()),
+            _ => (self.clone(), Arc::new(View::contiguous(self.shape()))),
+        });
+        Op::View { input: self.clone(), movement, base, view }
     }
 
     /// A branch made on purpose: the same elements, another node.
@@ -216,9 +223,18 @@ impl Node {
     #[track_caller]
     pub(crate) fn with_vjp(&self, vjp: Arc<dyn Vjp>) -> Node {
         let tracked = vjp.inputs().iter().any(Node::tracks);
-        let value = self.detach();
+        let value = if self.tracks() { self.left_behind("detach", OWN_DERIVATIVE) } else { self.clone() };
         let op = value.same_elements(Movement::Custom(vjp));
         Node::custom(op, Shape::from_slice(self.shape()), self.dtype(), tracked)
+    }
+
+    /// Of the input of a node with a derivative of its own: the value with its history.
+    pub(in crate::graph) fn with_history(&self) -> Node {
+        let behind = self.with_op(|op| match op {
+            Op::View { input, movement: Movement::Detach { why: OWN_DERIVATIVE, .. }, .. } => Some(input.clone()),
+            _ => None,
+        });
+        behind.unwrap_or_else(|| self.clone())
     }
 }
 

@@ -20,7 +20,7 @@ impl Harvest {
         self.0
             .iter()
             .filter_map(Identity::node)
-            .all(|gradient| gradient.is_realized() || makes(&gradient) || makes(&gradient.base_and_view().0))
+            .all(|gradient| gradient.is_realized() || makes(&gradient) || makes(&gradient.base()))
     }
 }
 

@@ -143,7 +143,7 @@ impl Node {
 
     /// From now on a run that computes the node (of a view: its base) on the way to something else keeps its numbers.
     pub(super) fn keep(&self) {
-        self.base_and_view().0.0.kept.store(true, Ordering::Relaxed);
+        self.base().0.kept.store(true, Ordering::Relaxed);
     }
 
     /// Whether the node holds a parameter's numbers, which are written to memory whenever they are computed.
@@ -248,6 +248,15 @@ impl Node {
         self.with_op(|op| match op {
             Op::View { base, view, .. } => (base.clone(), (**view).clone()),
             _ => (self.clone(), View::contiguous(self.shape())),
+        })
+    }
+
+    /// The node that holds the elements: a view's base, or the node itself.
+    pub(crate) fn base(&self) -> Node {
+        self.forget_history();
+        self.with_op(|op| match op {
+            Op::View { base, .. } => base.clone(),
+            _ => self.clone(),
         })
     }
 

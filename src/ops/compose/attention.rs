@@ -119,6 +119,7 @@ fn over_one_batch(op: &str, operands: [&Node; 3]) -> Result<[Node; 3]> {
 }
 
 /// How scores come about.
+#[derive(Clone, Copy)]
 struct Scores {
     op: &'static str,
     scale: f64,

@@ -92,6 +92,7 @@ pub(crate) fn train(x: &Node, weight: Option<&Node>, bias: Option<&Node>, eps: f
 const FEWEST_PLACES: usize = 32;
 
 /// How sums over samples and places are taken: one number for each channel.
+#[derive(Clone)]
 struct Channels {
     /// All axes but the channels'.
     axes: SmallVec<[isize; 6]>,
@@ -118,6 +119,7 @@ impl Channels {
 }
 
 /// The derivative of [`train`], whole: the sums that the weight and the bias get are those that the batch needs too.
+#[derive(Clone)]
 struct Slopes {
     weight: bool,
     bias: bool,

@@ -4,7 +4,8 @@ use super::map::{Affine, Map};
 use super::substitute::guarded;
 use super::{MOST_NODES, View};
 use crate::dtype::Literal;
-use crate::shape::{Expr, Shape};
+use crate::shape::{Expr, Shape, Strides};
+use smallvec::SmallVec;
 
 impl View {
     /// The axes in a new order: axis `i` of the result is axis `axes[i]`.
@@ -23,13 +24,27 @@ impl View {
 
     /// Axes of 1 stretched to `shape`, which may have more axes in front.
     pub(crate) fn expand(&self, shape: &[usize]) -> Option<View> {
-        let old = self.shape();
-        let lead = shape.len().checked_sub(old.len())?;
-        debug_assert!(old.iter().zip(&shape[lead..]).all(|(a, b)| a == b || *a == 1), "expand {old:?} to {shape:?}");
-        let axes = old.iter().enumerate().map(|(axis, &size)| {
-            let stretched = size == 1 && shape[lead + axis] != 1;
-            Affine::along(shape.len(), lead + axis, 0, i64::from(!stretched))
-        });
+        let lead = shape.len().checked_sub(self.rank())?;
+        debug_assert!(
+            self.shape().iter().zip(&shape[lead..]).all(|(a, b)| a == b || *a == 1),
+            "expand {:?} to {shape:?}",
+            self.shape()
+        );
+        let is_stretched = |axis: usize, size: usize| size == 1 && shape[lead + axis] != 1;
+        // The one that every bias and every mean goes through, so it does without a map.
+        if let View::Linear { shape: old, strides, offset } = self
+            && !shape.contains(&0)
+        {
+            let mut stretched: Strides = SmallVec::from_elem(0, lead);
+            let steps = old.iter().zip(strides).enumerate();
+            stretched.extend(steps.map(|(axis, (&size, &step))| if is_stretched(axis, size) { 0 } else { step }));
+            return Some(View::Linear { shape: Shape::from_slice(shape), strides: stretched, offset: *offset });
+        }
+        let axes = self
+            .shape()
+            .into_iter()
+            .enumerate()
+            .map(|(axis, size)| Affine::along(shape.len(), lead + axis, 0, i64::from(!is_stretched(axis, size))));
         self.apply(&Map { shape: shape.into(), axes: axes.collect() })
     }
 

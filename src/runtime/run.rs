@@ -172,27 +172,26 @@ impl From<Failure> for Stop {
 /// # Safety
 /// As for [`Prepared::run`].
 unsafe fn run_apart(pieces: &[Piece], space: &Space) -> Result<(), Failure> {
-    if let [piece] = pieces
-        && piece.compiled.parts() == 1
-    {
-        // SAFETY: the caller's promise.
-        unsafe { piece.run(0, space)? };
+    let failed = space.failures();
+    if let [piece] = pieces {
+        let (bound, failed) = (piece.bind(space), &failed);
+        // SAFETY: the caller's promise; parts write apart from each other.
+        parallel(piece.compiled.parts(), &move |part| failed.note(unsafe { bound.run(part) }));
     } else {
         let total = pieces.iter().map(|piece| piece.compiled.parts()).sum();
-        let failed = space.failures();
         parallel(total, &|part| {
             let mut part = part;
             for piece in pieces {
                 let parts = piece.compiled.parts();
                 if part < parts {
                     // SAFETY: the caller's promise; parts of one stage write apart from each other, and so do the stages.
-                    return failed.note(unsafe { piece.run(part, space) });
+                    return failed.note(unsafe { piece.bind(space).run(part) });
                 }
                 part -= parts;
             }
         });
-        failed.first()?;
     }
+    failed.first()?;
     // SAFETY: all parts have run.
     pieces.iter().for_each(|piece| unsafe { piece.finish(space) });
     Ok(())
@@ -210,7 +209,7 @@ unsafe fn run_siblings(pieces: &[Piece], space: &Space) -> Result<(), Failure> {
             let own = piece.compiled.parts();
             for part in own * part / parts..own * (part + 1) / parts {
                 // SAFETY: the caller's promise; every part of every stage is run once.
-                failed.note(unsafe { piece.run(part, space) });
+                failed.note(unsafe { piece.bind(space).run(part) });
             }
         }
     });
@@ -226,15 +225,14 @@ impl Piece {
         space.pointer(self.out).wrapping_add(self.skip)
     }
 
-    /// # Safety
-    /// As for [`Prepared::run`]; no other thread runs this part.
-    unsafe fn run(&self, part: usize, space: &Space) -> Result<(), Failure> {
-        let loads: SmallVec<[*const u8; 8]> = self.loads.iter().map(|&load| space.pointer(load).cast_const()).collect();
-        let out = self.partials.map_or_else(|| self.output(space), |partials| space.pointer(partials));
-        let call = Call { loads: &loads, scalars: space.scalars(&self.scalars), out, origin: 0 };
-        // SAFETY: the views of the loads stay within their buffers; the output has an element for each index of the
-        // stage's outer space (or is the partial results' own memory); parts write disjoint ranges.
-        unsafe { self.compiled.run(part, &call) }.map_err(|fault| Failure { fault, node: self.node })
+    /// The piece with the places of this run.
+    fn bind(&self, space: &Space) -> Bound<'_> {
+        Bound {
+            piece: self,
+            loads: self.loads.iter().map(|&load| space.pointer(load).cast_const()).collect(),
+            scalars: SmallVec::from_slice(space.scalars(&self.scalars)),
+            out: self.partials.map_or_else(|| self.output(space), |partials| space.pointer(partials)),
+        }
     }
 
     /// Combines partial results, if there are any.
@@ -246,5 +244,27 @@ impl Piece {
             // SAFETY: all parts have run with these partial results, and there is room for the output.
             unsafe { self.compiled.finish(space.pointer(partials), self.output(space)) };
         }
+    }
+}
+
+/// A piece and the places of one run. All of it lies together: a worker far away has few cache lines to fetch before it begins.
+struct Bound<'a> {
+    piece: &'a Piece,
+    loads: SmallVec<[*const u8; 8]>,
+    scalars: SmallVec<[u64; 8]>,
+    out: *mut u8,
+}
+
+// SAFETY: the pointers are only numbers until the piece is run, which says why that is sound.
+unsafe impl Sync for Bound<'_> {}
+
+impl Bound<'_> {
+    /// # Safety
+    /// As for [`Prepared::run`]; no other thread runs this part.
+    unsafe fn run(&self, part: usize) -> Result<(), Failure> {
+        let call = Call { loads: &self.loads, scalars: &self.scalars, out: self.out, origin: 0 };
+        // SAFETY: the views of the loads stay within their buffers; the output has an element for each index of the
+        // stage's outer space (or is the partial results' own memory); parts write disjoint ranges.
+        unsafe { self.piece.compiled.run(part, &call) }.map_err(|fault| Failure { fault, node: self.piece.node })
     }
 }

@@ -17,7 +17,7 @@ use std::hint::spin_loop;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -100,28 +100,31 @@ struct Apart<T>(T);
 
 /// The workers and the job they are on.
 struct Pool {
-    /// The job's number (32 bits) and how many shares it has.
-    word: Apart<AtomicU64>,
-    /// The shares: the job's number (32 bits), the first claim that nobody has taken (16) and the end of those (16).
-    shares: [Apart<AtomicU64>; MOST_SHARES],
-    /// How many claims of the job are finished.
-    done: Apart<AtomicUsize>,
+    /// What each thread is told of its job. Where there are more threads than desks, some have a desk in common.
+    desks: [Apart<Desk>; MOST_DESKS],
+    done: Apart<Done>,
+    /// The panic of the lowest part that panicked.
+    panic: Mutex<Option<(usize, Box<dyn Any + Send>)>>,
+    caller: Mutex<Option<Thread>>,
+    /// Held by the one caller whose job is on.
+    crew: Mutex<Crew>,
+}
+
+/// All that a worker needs to begin, on one cache line: between processors far from each other each line takes a while.
+struct Desk {
+    /// The share: the job's number (32 bits), the first claim that nobody has taken (16) and the end of those (16).
+    share: AtomicU64,
+    /// How many desks the job is on.
+    desks: AtomicUsize,
     /// How many workers may join the job: those with a lower number.
     helpers: AtomicUsize,
     /// Read only by holders of an unfinished claim, written only while there is none.
     job: UnsafeCell<Job>,
-    /// The panic of the lowest part that panicked.
-    panic: Mutex<Option<(usize, Box<dyn Any + Send>)>>,
-    /// The caller sleeps, and wants to be woken by the last claim.
-    caller_parked: AtomicBool,
-    caller: Mutex<Option<Thread>>,
-    /// Held by the one caller whose job is on.
-    workers: Mutex<Vec<Worker>>,
 }
 
-// SAFETY: `job` is the one field that is not `Sync` by itself. It is written by the holder of `workers` while no claim is
+// SAFETY: `job` is the one field that is not `Sync` by itself. It is written by the holder of `crew` while no claim is
 // open (it waited for the last), and read only by those who hold a claim; the share's atomic orders both.
-unsafe impl Sync for Pool {}
+unsafe impl Sync for Desk {}
 
 /// What to run: claim `c` stands for the parts from `c * stride` up to the next claim's.
 #[derive(Clone, Copy)]
@@ -129,7 +132,23 @@ struct Job {
     f: &'static (dyn Fn(usize) + Sync),
     parts: usize,
     stride: usize,
-    claims: usize,
+}
+
+/// What workers tell the caller.
+struct Done {
+    /// How many claims they have finished, of all jobs so far; beyond the largest number it begins again.
+    claims: AtomicUsize,
+    /// The caller sleeps, and wants to be woken.
+    caller_parked: AtomicBool,
+}
+
+/// What a caller needs to know.
+struct Crew {
+    workers: Vec<Worker>,
+    /// The number of the last job.
+    job: u64,
+    /// How many claims the workers had finished when it was done.
+    done: usize,
 }
 
 struct Worker {
@@ -140,32 +159,51 @@ struct Worker {
 /// The most claims a job can have: they are counted in 16 bits.
 const MOST_CLAIMS: usize = 0xFFFF;
 
-/// Where there are more threads than this, some have a share in common.
-const MOST_SHARES: usize = 64;
+const MOST_DESKS: usize = 64;
 
-/// The fields of the words.
-fn job_number(word: u64) -> u64 {
-    word >> 32
-}
-fn shares(word: u64) -> usize {
-    (word & 0xFFFF_FFFF) as usize
+/// The fields of a share.
+fn job_number(share: u64) -> u64 {
+    share >> 32
 }
 fn open_claims(share: u64) -> Range<usize> {
     (share >> 16 & 0xFFFF) as usize..(share & 0xFFFF) as usize
 }
 
+impl Desk {
+    const fn new() -> Desk {
+        Desk {
+            share: AtomicU64::new(0),
+            desks: AtomicUsize::new(0),
+            helpers: AtomicUsize::new(0),
+            job: UnsafeCell::new(Job { f: &|_| (), parts: 0, stride: 1 }),
+        }
+    }
+
+    /// The first claim of the share of a job, or the last, if any is left.
+    fn claim(&self, number: u64, first: bool) -> Option<usize> {
+        let mut now = self.share.load(Acquire);
+        loop {
+            let open = open_claims(now);
+            if job_number(now) != number || open.is_empty() {
+                return None;
+            }
+            let taken = if first { now + (1 << 16) } else { now - 1 };
+            match self.share.compare_exchange_weak(now, taken, AcqRel, Acquire) {
+                Ok(_) => return Some(if first { open.start } else { open.end - 1 }),
+                Err(changed) => now = changed,
+            }
+        }
+    }
+}
+
 impl Pool {
     const fn new() -> Pool {
         Pool {
-            word: Apart(AtomicU64::new(0)),
-            shares: [const { Apart(AtomicU64::new(0)) }; MOST_SHARES],
-            done: Apart(AtomicUsize::new(0)),
-            helpers: AtomicUsize::new(0),
-            job: UnsafeCell::new(Job { f: &|_| (), parts: 0, stride: 1, claims: 0 }),
+            desks: [const { Apart(Desk::new()) }; MOST_DESKS],
+            done: Apart(Done { claims: AtomicUsize::new(0), caller_parked: AtomicBool::new(false) }),
             panic: Mutex::new(None),
-            caller_parked: AtomicBool::new(false),
             caller: Mutex::new(None),
-            workers: Mutex::new(Vec::new()),
+            crew: Mutex::new(Crew { workers: Vec::new(), job: 0, done: 0 }),
         }
     }
 
@@ -178,8 +216,8 @@ impl Pool {
 
     /// Runs all parts on up to `threads` threads, the calling one included; `false` if another job is on, and nothing was run.
     fn offer(&'static self, threads: usize, parts: usize, f: &(dyn Fn(usize) + Sync)) -> bool {
-        let mut workers = match self.workers.try_lock() {
-            Ok(workers) => workers,
+        let mut crew = match self.crew.try_lock() {
+            Ok(crew) => crew,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             // Another job is on: perhaps the very one this call comes from, so waiting for it could take for ever.
             Err(TryLockError::WouldBlock) => return false,
@@ -187,38 +225,40 @@ impl Pool {
         let stride = parts.div_ceil(MOST_CLAIMS);
         let claims = parts.div_ceil(stride);
         let helpers = (threads - 1).min(claims - 1);
-        while workers.len() < helpers {
-            match self.hire(workers.len()) {
-                Some(worker) => workers.push(worker),
+        while crew.workers.len() < helpers {
+            match self.hire(crew.workers.len()) {
+                Some(worker) => crew.workers.push(worker),
                 None => break, // the system gives no more threads: the caller does what they would have done
             }
         }
         // SAFETY: only the lifetime changes. The reference is used by holders of a claim of this job, and this
         // function does not return before the last claim is finished, so it never outlives `f`.
         let f = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(f) };
-        // SAFETY: we hold `workers`, and the caller before us waited until every claim of its job was finished: nobody
-        // reads `job` until the shares are stored below.
-        unsafe { *self.job.get() = Job { f, parts, stride, claims } };
-        self.done.0.store(0, Relaxed);
-        self.helpers.store(helpers, Relaxed);
-        let job = (job_number(self.word.0.load(Relaxed)) + 1) & 0xFFFF_FFFF;
-        let count = (helpers + 1).min(MOST_SHARES);
-        for (k, share) in self.shares[..count].iter().enumerate() {
-            let [first, end] = [k, k + 1].map(|k| (claims * k / count) as u64);
-            share.0.store(job << 32 | first << 16 | end, Release);
+        crew.job = (crew.job + 1) & 0xFFFF_FFFF;
+        let number = crew.job;
+        let desks = (helpers + 1).min(MOST_DESKS);
+        // The caller's own comes last: workers may begin meanwhile.
+        for (k, Apart(desk)) in self.desks[..desks].iter().enumerate().rev() {
+            // SAFETY: we hold `crew`, and the caller before us waited until every claim of its job was finished: nobody
+            // reads `job` until the share is stored below.
+            unsafe { *desk.job.get() = Job { f, parts, stride } };
+            desk.desks.store(desks, Relaxed);
+            desk.helpers.store(helpers, Relaxed);
+            let [first, end] = [k, k + 1].map(|k| (claims * k / desks) as u64);
+            desk.share.store(number << 32 | first << 16 | end, Release);
         }
-        let word = job << 32 | count as u64;
-        self.word.0.store(word, SeqCst);
-        for worker in workers.iter().take(helpers) {
-            // Both sides are SeqCst: either we see the worker parked, or it sees the new word before it parks.
+        fence(SeqCst);
+        for worker in crew.workers.iter().take(helpers) {
+            // Behind the fence: either we see the worker parked, or it sees the new share before it parks.
             if worker.parked.load(SeqCst) && worker.parked.swap(false, SeqCst) {
                 worker.thread.unpark();
             }
         }
-        self.take_claims(word);
-        self.wait_for(claims);
+        let (own, others) = (self.take_own(0, number), self.take_others(0, number, desks));
+        crew.done = crew.done.wrapping_add(claims - own - others);
+        self.wait_for(crew.done);
         let panic = locked(&self.panic).take();
-        drop(workers);
+        drop(crew);
         if let Some((_, payload)) = panic {
             resume_unwind(payload);
         }
@@ -237,9 +277,11 @@ impl Pool {
     /// A worker's life: wait for a job, take what is left of it, and again.
     fn work(&self, number: usize, parked: &AtomicBool) {
         SEAT.set(number + 1);
+        let own = (number + 1) % MOST_DESKS;
+        let Apart(desk) = &self.desks[own];
         let mut seen = 0;
         loop {
-            let is_new = || job_number(self.word.0.load(SeqCst)) != seen;
+            let is_new = || job_number(desk.share.load(SeqCst)) != seen;
             if !stay_awake_until(is_new) {
                 parked.store(true, SeqCst);
                 while !is_new() {
@@ -248,49 +290,44 @@ impl Pool {
                 }
                 parked.store(false, SeqCst);
             }
-            let word = self.word.0.load(SeqCst);
-            seen = job_number(word);
-            if number < self.helpers.load(Relaxed) {
-                self.take_claims(word);
+            seen = job_number(desk.share.load(SeqCst));
+            // If the next job is being written already, this one has no claim left, whatever is read here.
+            if number < desk.helpers.load(Relaxed) {
+                let desks = desk.desks.load(Relaxed);
+                // Told at once, before a look at the others' desks: that takes a while, and the caller may be waiting.
+                self.tell(self.take_own(own, seen));
+                self.tell(self.take_others(own, seen, desks));
             }
         }
     }
 
-    /// Takes and runs claims of a job until none is left: those of the thread's own share, then those of others.
-    fn take_claims(&self, word: u64) {
-        let own = SEAT.get() % shares(word);
-        while let Some(claim) = self.claim(own, job_number(word), true) {
-            self.run_claim(claim);
+    /// Runs the claims of a desk's own share until none is left; how many.
+    fn take_own(&self, own: usize, number: u64) -> usize {
+        let mut finished = 0;
+        while let Some(claim) = self.desks[own].0.claim(number, true) {
+            self.run_claim(own, claim);
+            finished += 1;
         }
-        for other in (own + 1..shares(word)).chain(0..own) {
-            while let Some(claim) = self.claim(other, job_number(word), false) {
-                self.run_claim(claim);
-            }
-        }
+        finished
     }
 
-    /// The first claim of a share of a job, or the last, if any is left.
-    fn claim(&self, share: usize, job: u64, first: bool) -> Option<usize> {
-        let share = &self.shares[share].0;
-        let mut now = share.load(Acquire);
-        loop {
-            let open = open_claims(now);
-            if job_number(now) != job || open.is_empty() {
-                return None;
-            }
-            let taken = if first { now + (1 << 16) } else { now - 1 };
-            match share.compare_exchange_weak(now, taken, AcqRel, Acquire) {
-                Ok(_) => return Some(if first { open.start } else { open.end - 1 }),
-                Err(changed) => now = changed,
+    /// The same for the shares of others.
+    fn take_others(&self, own: usize, number: u64, desks: usize) -> usize {
+        let mut finished = 0;
+        for other in (own + 1..desks).chain(0..own) {
+            while let Some(claim) = self.desks[other].0.claim(number, false) {
+                self.run_claim(own, claim);
+                finished += 1;
             }
         }
+        finished
     }
 
-    /// Runs the parts of a claim; a panic is kept for the caller.
-    fn run_claim(&self, claim: usize) {
-        // SAFETY: this claim is ours and not finished, so the job it belongs to stays; taking it read the share that was
-        // stored after the job, which orders the two.
-        let Job { f, parts, stride, claims } = unsafe { *self.job.get() };
+    /// Runs the parts of a claim, as the desk says; a panic is kept for the caller.
+    fn run_claim(&self, desk: usize, claim: usize) {
+        // SAFETY: this claim is ours and not told of, so the job it belongs to stays. The desk has the same job: its share, which
+        // was read, was stored after it.
+        let Job { f, parts, stride } = unsafe { *self.desks[desk].0.job.get() };
         for part in claim * stride..parts.min((claim + 1) * stride) {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| f(part))) {
                 let mut panic = locked(&self.panic);
@@ -299,33 +336,36 @@ impl Pool {
                 }
             }
         }
-        // From here on the job may end, and another begin.
-        if self.done.0.fetch_add(1, SeqCst) + 1 == claims {
-            self.wake_caller();
-        }
     }
 
-    /// The caller's wait for parts that workers have begun.
-    fn wait_for(&self, claims: usize) {
-        let all_done = || self.done.0.load(SeqCst) == claims;
-        if stay_awake_until(all_done) {
+    /// Tells the caller that a worker has finished some claims. From then on the job may end, and another begin.
+    fn tell(&self, finished: usize) {
+        if finished == 0 {
             return;
         }
-        *locked(&self.caller) = Some(thread::current());
-        self.caller_parked.store(true, SeqCst);
-        while !all_done() {
-            thread::park();
-        }
-        self.caller_parked.store(false, SeqCst);
-    }
-
-    fn wake_caller(&self) {
-        // Both sides are SeqCst: either we see the caller parked, or it sees all done before it parks.
-        if self.caller_parked.load(SeqCst)
+        let Apart(done) = &self.done;
+        done.claims.fetch_add(finished, SeqCst);
+        // Both sides are SeqCst: either we see the caller parked, or it sees this before it parks.
+        if done.caller_parked.load(SeqCst)
             && let Some(caller) = locked(&self.caller).as_ref()
         {
             caller.unpark();
         }
+    }
+
+    /// The caller's wait until workers have finished so many claims, of all jobs.
+    fn wait_for(&self, claims: usize) {
+        let Apart(done) = &self.done;
+        let all_done = || done.claims.load(SeqCst) == claims;
+        if stay_awake_until(all_done) {
+            return;
+        }
+        *locked(&self.caller) = Some(thread::current());
+        done.caller_parked.store(true, SeqCst);
+        while !all_done() {
+            thread::park();
+        }
+        done.caller_parked.store(false, SeqCst);
     }
 }
 

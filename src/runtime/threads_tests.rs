@@ -38,6 +38,21 @@ fn more_parts_than_claims_run_once_too() {
 }
 
 #[test]
+fn more_threads_than_desks_run_every_part_once() {
+    let pool = pool();
+    for threads in [MOST_DESKS - 1, MOST_DESKS, MOST_DESKS + 1, MOST_DESKS + 10, 3, MOST_DESKS + 5] {
+        for parts in [MOST_DESKS, 3 * MOST_DESKS, 2] {
+            check_each_once(parts, |f| pool.run(threads, parts, f));
+        }
+        let seats = Mutex::new(HashSet::new());
+        pool.run(threads, 1000, &|_| {
+            seats.lock().unwrap().insert(SEAT.get());
+        });
+        assert!(seats.lock().unwrap().iter().all(|&seat| seat < threads));
+    }
+}
+
+#[test]
 fn one_part_stays_on_the_calling_thread() {
     let caller = thread::current().id();
     parallel(1, &|_| assert_eq!(thread::current().id(), caller));

@@ -91,7 +91,7 @@ impl Words {
             Op::Concat { inputs, axis } => (inputs.len(), axis).hash(self),
             Op::Gather { lookup, axis, .. } => (lookup, axis).hash(self),
             Op::Scatter { kind, lookup, axis, .. } => (kind, lookup, axis).hash(self),
-            Op::Lines { work, axis, .. } => (work, axis).hash(self),
+            Op::Lines { work, inputs, axis } => (work, inputs.len(), axis).hash(self),
             Op::Closure { inputs, .. } => inputs.len().hash(self),
         }
     }

@@ -7,6 +7,7 @@ use super::call::Call;
 use super::combine::Combine;
 use super::elements::Step;
 use super::fold::{ACROSS_BYTES, BLOCK, Fold, is_quick};
+use super::is_of_amd;
 use super::kernel::Kernel;
 use super::walk::{Scratch, Walk};
 use crate::codegen;
@@ -99,8 +100,8 @@ impl Across {
         let is_short = size * run < SHORT_BYTES;
         let steps = if is_far && is_short { 1 } else { steps(&reads, program.words.len()) };
         let mut ahead = reads.clone();
-        // A machine without registers of 512 bits (Zen 3) follows eight rows by itself, and is a quarter slower where it is told to.
-        if is_far && !is_short && full == Width::Z {
+        // AMD's machines (Zen 3 and 5) follow eight rows by themselves, and are a quarter slower where they are told to.
+        if is_far && !is_short && full == Width::Z && !is_of_amd() {
             fetch_next_steps(&mut ahead, reduced, usize::from(steps));
         }
         let (most, rest) = (kernel(ahead, steps, 0)?, kernel(reads.clone(), 1, 0)?);

@@ -48,7 +48,8 @@ use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
 use asm::Width;
 pub(super) use repeat::{OneRun, Repeat};
-use std::sync::{Arc, OnceLock};
+use std::arch::x86_64::__cpuid;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// A program as machine code.
 pub(super) struct Jit(Kind);
@@ -71,6 +72,17 @@ fn is_wide_machine() -> bool {
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512vl")
+}
+
+/// Whether it is one of AMD's.
+fn is_of_amd() -> bool {
+    static IS_OF_AMD: LazyLock<bool> = LazyLock::new(|| {
+        #[allow(unused_unsafe, reason = "older compilers call it unsafe")]
+        // SAFETY: every x86-64 has the instruction.
+        let name = unsafe { __cpuid(0) };
+        [name.ebx, name.edx, name.ecx].map(u32::to_le_bytes).as_flattened() == b"AuthenticAMD"
+    });
+    *IS_OF_AMD
 }
 
 /// Whether `ZITHER_JIT` says so.

@@ -1,7 +1,7 @@
 //! Every dtype through memory at every size around vectors and tails, at every kind of stride, in rows.
 
-use super::super::Jit;
 use super::super::asm::Width;
+use super::super::{Jit, is_of_amd};
 use super::{check, widths};
 use crate::codegen::Around;
 use crate::codegen::block::tests::Random;
@@ -280,8 +280,8 @@ fn sums_of_much_memory_ask_for_it_early() {
             assert!(check(&program, &[values]), "{dtype} {rows}x{columns} is served");
             if widths().contains(&Width::Z) {
                 let listing = Jit::of(&program, Around::default(), Width::Z).expect("it is served").assembly();
-                // What is narrow takes longer to fold than to fetch, but for several long rows.
-                let is_early = dtype.size() >= 4 || columns == 8200;
+                // What is narrow takes longer to fold than to fetch, but for several long rows. Some machines follow those by themselves.
+                let is_early = if columns == 8200 { !is_of_amd() } else { dtype.size() >= 4 };
                 assert_eq!(listing.contains("prefetcht1"), is_early, "{dtype} {rows}x{columns}: {listing}");
                 assert!(!listing.contains("prefetcht0"), "{dtype} {rows}x{columns}: {listing}");
             }

@@ -6,7 +6,7 @@ use crate::ops::vector::QuickMap;
 use crate::schedule::{Fingerprint, Glance, Request};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// Larger requests are planned afresh each time: writing down and keeping their fingerprints would cost too much.
+/// Larger requests are planned afresh each time: their fingerprints and plans would take too much memory.
 const MOST_NODES: usize = 1 << 16;
 
 /// When so many nodes' plans are kept, those that were not asked for since the last time are let go.
@@ -37,7 +37,7 @@ pub(super) fn kept(glance: &Glance) -> Option<Arc<Prepared>> {
 }
 
 /// A new plan of a request, kept for all that are like it.
-pub(super) fn prepared(request: &Request) -> Arc<Prepared> {
+pub(super) fn prepare_and_keep(request: &Request) -> Arc<Prepared> {
     // Not under the lock: a plan may take milliseconds. Two threads that make the same one at once both keep theirs.
     let prepared = Arc::new(prepare(request, Keep::Needed));
     let nodes = request.nodes().len();
@@ -104,7 +104,7 @@ mod tests {
 
     fn plan(node: &Node) -> Arc<Prepared> {
         let request = Request::new(vec![node.base()]);
-        kept(request.glance()).unwrap_or_else(|| prepared(&request))
+        kept(request.glance()).unwrap_or_else(|| prepare_and_keep(&request))
     }
 
     /// A step of descent with noise.

@@ -49,7 +49,7 @@ fn make(missing: &[Node]) -> Result<()> {
     }
     drop(glance);
     let request = Request::new(missing.to_vec());
-    run(&cache::prepared(&request), request.glance(), |_, _, _| Ok(()))
+    run(&cache::prepare_and_keep(&request), request.glance(), |_, _, _| Ok(()))
 }
 
 /// Looks at what a plan made for these nodes.

@@ -12,8 +12,6 @@ use std::cell::Cell;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// There is room for so many nodes from the beginning: few requests have more.
-const FEW: usize = 24;
 /// Lists of up to so many nodes are kept for the next request.
 const MOST_KEPT: usize = 4096;
 
@@ -32,6 +30,7 @@ pub(crate) struct Glance {
 
 /// What a look is made of. Requests of many nodes would get it from the system, and give it back, again and again: the next one takes
 /// what the last one had.
+#[derive(Default)]
 struct Lists {
     /// Every needed node, by number: those that are wanted, then those that these need, and so on.
     nodes: Vec<Node>,
@@ -50,31 +49,12 @@ enum Told {
     Random { seed: u64, stream: u64 },
 }
 
-impl Lists {
-    fn new() -> Lists {
-        Lists {
-            nodes: Vec::with_capacity(FEW),
-            numbers: IdMap::with_capacity_and_hasher(FEW, Default::default()),
-            told: Vec::with_capacity(FEW),
-            met: Vec::with_capacity(FEW),
-            words: Vec::with_capacity(12 * FEW),
-        }
-    }
-}
-
 impl Drop for Glance {
     fn drop(&mut self) {
         if self.lists.nodes.len() > MOST_KEPT {
             return;
         }
-        let empty = Lists {
-            nodes: Vec::new(),
-            numbers: IdMap::default(),
-            told: Vec::new(),
-            met: Vec::new(),
-            words: Vec::new(),
-        };
-        let mut lists = std::mem::replace(&mut self.lists, empty);
+        let mut lists = std::mem::take(&mut self.lists);
         lists.words = self.fingerprint.take_words();
         lists.nodes.clear();
         lists.numbers.clear();
@@ -89,7 +69,7 @@ impl Glance {
     /// Looks at everything `wanted` needs: a view's base, and nothing behind a node that has its numbers. `see` is shown each op
     /// in turn, and whether the numbers are there or will be given.
     pub(crate) fn at(wanted: &[Node], mut see: impl FnMut(&Op, bool)) -> Glance {
-        let mut lists = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_else(Lists::new);
+        let mut lists = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default();
         let Lists { nodes, numbers, told, met, words } = &mut lists;
         let mut words = Words::new(std::mem::take(words));
         let mut tracks = false;

@@ -18,7 +18,7 @@ fn around(padding: usize) -> Sliding {
 
 /// The most elements that a kernel of the plan writes down.
 fn largest(wanted: &[Node]) -> usize {
-    let bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
+    let bases: Vec<Node> = wanted.iter().map(|node| node.base()).collect();
     let kernels = kernels(&bases);
     kernels.iter().flat_map(|kernel| &kernel.stages).map(|stage| stage.node.len()).max().unwrap_or(0)
 }

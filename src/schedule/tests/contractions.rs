@@ -13,7 +13,7 @@ use crate::shape::Expr;
 
 /// The forms of the kernels that make nodes.
 fn forms(wanted: &[Node]) -> Vec<Form> {
-    let bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
+    let bases: Vec<Node> = wanted.iter().map(|node| node.base()).collect();
     kernels(&bases).into_iter().map(|kernel| kernel.form).collect()
 }
 
@@ -111,7 +111,7 @@ fn attention_and_its_gradients_keep_no_scores() {
         let y = attention();
         let gradients = grad::gradients(&y, g, &[q.clone(), k.clone(), v.clone()]).unwrap();
         let wanted: Vec<Node> = gradients.into_iter().chain([y]).collect();
-        let bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
+        let bases: Vec<Node> = wanted.iter().map(|node| node.base()).collect();
         let kernels = kernels(&bases);
         let of_scores = |stage: &Stage| stage.node.len() == 2 * 3 * 48 * 36;
         for (at, kernel) in kernels.iter().enumerate() {
@@ -124,7 +124,7 @@ fn attention_and_its_gradients_keep_no_scores() {
 
 /// By stage of the kernels that make nodes, the size of the axis along which it leaves out what is hidden.
 fn left_out(wanted: &[Node]) -> Vec<Vec<Option<usize>>> {
-    let bases: Vec<Node> = wanted.iter().map(|node| node.base_and_view().0).collect();
+    let bases: Vec<Node> = wanted.iter().map(|node| node.base()).collect();
     let of_kernel = |kernel: &Kernel| {
         let Form::Rows(sizes) = &kernel.form else { return None };
         let read_later = |node: &Node| kernel.stages.iter().all(|stage| !stage.reads.contains(node));
@@ -180,7 +180,7 @@ fn a_constant_may_be_an_operand_of_a_contraction() {
     let y = contraction::matmul(&ones, &w).unwrap();
     let is_product =
         |stage: &Stage| matches!(&stage.work, Work::MapReduce(work) if super::super::contraction(work).is_some());
-    assert!(kernels(&[y.base_and_view().0]).iter().any(|kernel| kernel.stages.iter().any(is_product)));
+    assert!(kernels(&[y.base()]).iter().any(|kernel| kernel.stages.iter().any(is_product)));
     agrees(&[y]);
     // One that only scales is none.
     let scaled = (&data(&[100, 200], 3) * 2.0).reduce("sum", ReduceKind::Sum, &[1], false).unwrap();

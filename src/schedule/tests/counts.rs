@@ -45,7 +45,7 @@ fn takes_at_most(most: usize, wanted: &[Node]) {
 fn count_of(wanted: &[Node]) -> usize {
     let mut bases: Vec<Node> = Vec::new();
     for node in wanted {
-        let base = node.base_and_view().0;
+        let base = node.base();
         if !bases.contains(&base) && base.buffer().is_none() {
             bases.push(base);
         }
@@ -348,7 +348,7 @@ fn a_one_hot_is_never_stored_where_a_product_or_a_reduction_takes_it() {
         contraction::matmul(&hot().swapped(0, 1), &data(&[12, 7], 3)).unwrap(),
     ];
     for node in taken {
-        let plan = kernels(&[node.base_and_view().0]);
+        let plan = kernels(&[node.base()]);
         let mut made = plan.iter().flat_map(|kernel| &kernel.stages).map(|stage| &stage.node);
         let is_hot = |node: &Node| node.len() == 12 * 9 && ["eq", "cast"].contains(&node.with_op(|op| op.name()));
         assert!(!made.any(is_hot), "stored for\n{}", crate::graph::listing(&[node]));
@@ -362,7 +362,7 @@ fn what_is_one_cheap_step_from_one_large_operand_is_never_stored() {
     let (x, y, row) = (data(&[20, 64], 1), data(&[20, 64], 2), data(&[20, 1], 3));
     let twice = |centred: &Node| centred * &(centred * centred).reduce("sum", ReduceKind::Sum, &[1], true).unwrap();
     let stored = |node: Node| {
-        let node = node.base_and_view().0;
+        let node = node.base();
         let plan = kernels(std::slice::from_ref(&node));
         agrees(&[node]);
         plan.iter().flat_map(|kernel| &kernel.stages).filter(|stage| stage.node.len() == 20 * 64).count() - 1

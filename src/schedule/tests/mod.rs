@@ -146,7 +146,7 @@ fn s3_33_what_follows_a_reduction_reads_its_result() {
     assert!(kernels[0].stages[1].reads.contains(&total));
     // Matrix products are one kernel: the products are never in memory.
     let product = crate::ops::compose::contraction::matmul(&input("l", &[4, 5]), &input("r", &[5, 6])).unwrap();
-    assert_eq!(plan(&[product.base_and_view().0]).kernels.len(), 1);
+    assert_eq!(plan(&[product.base()]).kernels.len(), 1);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_plan_computes_shared_work_once_however_it_is_asked_for() {
 
 /// How many kernels a node takes.
 fn count(node: &Node) -> usize {
-    kernels(&[node.base_and_view().0]).len()
+    kernels(&[node.base()]).len()
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::{grad, runtime};
 
 /// The producers of all kernels that make a node.
 fn folded(node: &Node) -> Vec<Node> {
-    let kernels = kernels(&[node.base_and_view().0]);
+    let kernels = kernels(&[node.base()]);
     kernels.iter().flat_map(|kernel| &kernel.producers).map(|producer| producer.stage.node.clone()).collect()
 }
 
@@ -34,12 +34,11 @@ fn bits(node: &Node) -> Vec<u64> {
 #[track_caller]
 fn is_the_same(expected: usize, a: impl Fn() -> Node, b: impl Fn() -> Node) {
     let within = matmul(&a(), &b());
-    let forms = kernels(&[within.base_and_view().0]);
+    let forms = kernels(&[within.base()]);
     let in_rows = forms.iter().any(|kernel| matches!(kernel.form, Form::Rows(_)));
     assert!(in_rows || folded(&within).len() == expected, "producers of\n{}", crate::graph::listing(&[within]));
     let before = [a(), b()];
-    let missing: Vec<Node> =
-        before.iter().map(|node| node.base_and_view().0).filter(|base| base.buffer().is_none()).collect();
+    let missing: Vec<Node> = before.iter().map(|node| node.base()).filter(|base| base.buffer().is_none()).collect();
     runtime::execute(&missing).unwrap();
     let [a, b] = &before;
     let product = matmul(a, b);
@@ -292,7 +291,7 @@ fn whatever_is_computed_has_the_same_bits_within_a_product() {
             continue; // where numbers are alike it may be no contraction
         }
         let (left, right) = operands();
-        let bases = [&left, &right].map(|node| node.base_and_view().0);
+        let bases = [&left, &right].map(|node| node.base());
         runtime::execute(&bases).unwrap();
         assert_eq!(bits(&within), bits(&matmul(&left, &right)), "program {seed}");
     }

@@ -1,7 +1,7 @@
 //! How work is split: one op's into parts, and that of several stages into rows.
 
 use crate::dtype::{DType, Literal};
-use crate::graph::Node;
+use crate::graph::{Node, ReduceKind};
 use crate::memory::Buffer;
 use crate::ops::compose::{norm, reduction};
 use crate::schedule::{self, Work};
@@ -49,8 +49,18 @@ fn stages_under_one_loop_agree_with_the_reference_for_any_number_of_threads() {
             (0..shape.iter().product()).map(|k| ((k * 7919 + seed) % 1013) as f32 / 100.0 - 5.0).collect();
         Node::from_buffer(Buffer::from_vec("test", values).unwrap(), shape.into())
     };
-    let shapes: [&[usize]; 9] =
-        [&[1, 5], &[3, 700], &[1000, 37], &[257, 129], &[20, 5000], &[7, 9, 33], &[40, 50, 6], &[0, 4], &[5000, 1]];
+    let shapes: [&[usize]; 10] = [
+        &[1, 5],
+        &[3, 700],
+        &[1000, 37],
+        &[257, 129],
+        &[20, 5000],
+        &[70, 1100],
+        &[7, 9, 33],
+        &[40, 50, 6],
+        &[0, 4],
+        &[5000, 1],
+    ];
     for (k, shape) in shapes.iter().enumerate() {
         let dense = made(shape, k);
         let mut backwards: Vec<usize> = (0..shape.len() - 1).rev().collect();
@@ -86,8 +96,19 @@ fn stages_under_one_loop_agree_with_the_reference_for_any_number_of_threads() {
 type Build = fn(&Node, &Node) -> Node;
 
 /// Ops that take several stages; the second operand is a row of weights.
-const OPS: [(&str, Build); 4] = [
+const OPS: [(&str, Build); 6] = [
     ("softmax", |x, _| norm::softmax(x, -1).unwrap()),
+    ("what the first stage made is read no more when others make something", |x, weight| {
+        let powers = (x - &x.reduce("max", ReduceKind::Max, &[-1], true).unwrap()).exp();
+        let sums = &powers + &powers.reduce("sum", ReduceKind::Sum, &[-1], true).unwrap();
+        let centred = &sums - &(&sums * weight).reduce("max", ReduceKind::Max, &[-1], true).unwrap();
+        &centred - &centred.reduce("sum", ReduceKind::Sum, &[-1], true).unwrap()
+    }),
+    ("what is stored on the way to the first fold is read last", |x, _| {
+        let powers = &x.exp() + 1.0;
+        let shares = &powers / &powers.reduce("sum", ReduceKind::Sum, &[-1], true).unwrap();
+        &powers - &shares.reduce("max", ReduceKind::Max, &[-1], true).unwrap()
+    }),
     ("layer_norm", |x, weight| norm::layer_norm(x, weight.shape(), Some(weight), None, 1e-5).unwrap()),
     ("centred", |x, _| {
         let centred = x - &reduction::mean("mean", x, Some(&[-1]), true).unwrap();

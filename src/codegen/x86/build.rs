@@ -40,6 +40,9 @@ pub(super) struct Read {
 /// The most vectors of a row that a map makes at once, if there are registers for them.
 pub(super) const MOST_VECTORS: u8 = 4;
 
+/// Folds that keep NaN are written twice, once for numbers only, where there are no more instructions than these before them.
+const FEW_INSTRUCTIONS: usize = 8;
+
 /// What becomes of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
@@ -145,7 +148,7 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
                 operands.extend([dense(spec.operands[usize::from(operand)].dtype); 2]);
             }
         }
-        Kind::Along { combine, identity, .. } => {
+        Kind::Along { combine, identity, kept, .. } => {
             let of = output + 1;
             operands.push(dense(accumulator_dtype(combine.lane())));
             let width = select.width(combine.lane());
@@ -156,6 +159,10 @@ pub(super) fn build(spec: &Spec) -> Option<Built> {
             select.accumulate(combine, accumulator, there);
             select.piece = Piece::Body;
             select.accumulate(combine, accumulator, result);
+            // What is stored on the way may be stored where it was read, which is not there a second time.
+            if combine.keeps_nan() && kept.is_none() && select.pieces.fold <= FEW_INSTRUCTIONS {
+                select.watch(combine, accumulator, result);
+            }
             select.piece = Piece::After;
             select.store(Target::Operand { operand: of, lane: 0 }, op::MOVUPS_STORE, width, accumulator, None);
             select.fold_accumulators(combine, output);

@@ -1,8 +1,8 @@
 //! Chooses instructions for folds: into an accumulator, and from the accumulators of a row to one value.
 
 use super::asm::Width;
-use super::inst::{Form, Home, Id, Inst, NONE, Target};
-use super::op;
+use super::inst::{Form, Home, Id, Inst, NONE, Numbers, Target};
+use super::op::{self, Op};
 use super::select::{Piece, Select};
 use crate::codegen::order::ACCUMULATORS;
 use crate::dtype::DType;
@@ -40,6 +40,15 @@ impl Combine {
         }
     }
 
+    /// Whether it needs an instruction of its own to keep NaN.
+    pub(super) fn keeps_nan(self) -> bool {
+        matches!(self.word(), Binary::Max | Binary::Min)
+    }
+
+    fn compare(self) -> Op {
+        if self.lane() == Lane::F64 { op::CMPPD } else { op::CMPPS }
+    }
+
     /// The bytes of one lane of an accumulator in a register (a mask's are those of an `I32`).
     pub(super) fn accumulator_size(self) -> usize {
         if matches!(self.lane(), Lane::I64 | Lane::F64) { 8 } else { 4 }
@@ -51,14 +60,13 @@ impl Select {
     fn combined(&mut self, combine: Combine, a: Id, b: Id) -> Id {
         let word = combine.word();
         let value = self.binary(word, combine.lane(), a, b).expect("folds have instructions");
-        if !matches!(word, Binary::Max | Binary::Min) {
+        if !combine.keeps_nan() {
             return value;
         }
         // These give the second on NaN; where the first is, it stays.
         let lane = combine.lane();
         let width = self.width(lane);
-        let compare = if lane == Lane::F64 { op::CMPPD } else { op::CMPPS };
-        let nan = self.rvm_with(compare, width, a, a, UNORDERED);
+        let nan = self.rvm_with(combine.compare(), width, a, a, UNORDERED);
         self.blend(lane == Lane::F64, width, nan, a, value)
     }
 
@@ -75,6 +83,26 @@ impl Select {
         let last = list.last_mut().expect("a fold is an instruction");
         debug_assert_eq!(last.to, sum);
         last.to = accumulator;
+    }
+
+    /// How a value is folded into an accumulator as long as neither is NaN.
+    pub(super) fn watch(&mut self, combine: Combine, accumulator: Id, value: Id) {
+        let width = self.width(combine.lane());
+        let is_max = combine.fold == Fold::Max;
+        let op = match combine.lane() {
+            Lane::F64 if is_max => op::MAXPD,
+            Lane::F64 => op::MINPD,
+            _ if is_max => op::MAXPS,
+            _ => op::MINPS,
+        };
+        let [seen, nan] = [(); 2].map(|()| self.at_home(Home::None, width, false));
+        let inst = |form, op, to, args, immediate| Inst { form, op, width, to, args, immediate };
+        self.pieces.numbers = Some(Numbers {
+            fold: [inst(Form::Rvm, op, accumulator, [accumulator, value, NONE], None)],
+            compare: inst(Form::Rvm, combine.compare(), nan, [value, value, NONE], Some(UNORDERED)),
+            note: [inst(Form::Commutative, op::POR, seen, [seen, nan, NONE], None)],
+            seen,
+        });
     }
 
     /// From here on, a tail is different: lanes that it does not have become the fold's identity.

@@ -104,6 +104,16 @@ pub(super) struct Value {
     pub(super) invariant: bool,
 }
 
+/// A fold of what is expected not to be NaN: one instruction a value, and two for every two values that tell whether it was right.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    pub(super) fold: [Inst; 1],
+    /// Whether a value or the next copy's is NaN, and where that is noted.
+    pub(super) compare: Inst,
+    pub(super) note: [Inst; 1],
+    pub(super) seen: Id,
+}
+
 /// A kernel's code.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
@@ -116,6 +126,8 @@ pub(super) struct Pieces {
     /// Where the fold begins in `body`, and what takes its place in a tail.
     pub(super) fold: usize,
     pub(super) tail: Vec<Inst>,
+    /// What can take the fold's place as long as there is no NaN.
+    pub(super) numbers: Option<Numbers>,
     /// What follows the body where accumulators are in memory.
     pub(super) after: Vec<Inst>,
     pub(super) finish: Vec<Inst>,

@@ -12,10 +12,11 @@
 //! have room for four. A tail's
 //! elements are copied to the frame and its results from there, so that nothing beyond a row is ever touched.
 //!
-//! Rows that are folded along two at once have no tails: each is a whole number of times what the accumulators take.
+//! Rows that are folded along ([`along`]) two at once have no tails: each is a whole number of times what the accumulators take.
 //! Short rows that are folded across are of one piece: a body for every vector, whose accumulators are in registers for all rows. So are rows
 //! of maps that turn an operand ([`turned`]).
 
+mod along;
 pub(super) mod turned;
 
 use super::allocate::{Allocator, Fetch, Places, Site, State};
@@ -23,12 +24,11 @@ use super::asm::*;
 use super::build::{Built, Kind, Read, Spec, build};
 use super::elements::{Step, width_of};
 use super::frame::{Frame, LENGTH, ROWS, TAIL_32, TAIL_64};
-use super::inst::{Form, Home, Id, Inst, NONE, Target, Value};
+use super::inst::{Form, Home, Id, Inst, NONE, Value};
 use super::line::Line;
 use super::memory::Pages;
 use super::op::{self, Op};
 use super::rare;
-use crate::codegen::order::ACCUMULATORS;
 use crate::ops::vector::Lane;
 use std::sync::Arc;
 
@@ -384,119 +384,6 @@ impl<'s> Writer<'s> {
         let mut line = Line::new(&pieces.values, copies, NONE);
         line.add(&pieces.body, 0..copies);
         self.ready(line)
-    }
-
-    /// The line that folds as many elements of some rows as there are accumulators, which are in registers, and these registers.
-    fn accumulated(&mut self, rows: usize) -> (Ready<'s>, Vec<(Id, u8)>) {
-        let pieces = &self.built.pieces;
-        let vectors = ACCUMULATORS / self.built.lanes;
-        let mut line = Line::new(&pieces.values, rows * vectors, NONE);
-        for first in (0..vectors).step_by(2) {
-            for row in 0..rows {
-                line.add(&pieces.body, row * vectors + first..row * vectors + first + 2);
-            }
-        }
-        let last = self.spec.full.registers() - 1;
-        let name = |k: usize| (line.id(self.built.accumulator, k), last - k as u8);
-        let fixed = (0..rows * vectors).map(name).collect();
-        (self.ready(line), fixed)
-    }
-
-    /// The constants that stay in registers below the accumulators: those of 512 bits are many.
-    fn pins_below(&self, line: &Ready<'s>, accumulators: &[(Id, u8)]) -> Vec<(Id, u8)> {
-        match self.spec.full {
-            Width::Z => self.pins(line.pressure, self.spec.full.registers() - 1 - accumulators.len() as u8),
-            _ => Vec::new(),
-        }
-    }
-
-    /// The accumulators of a row as its end names them, whose registers begin `first` registers below the last.
-    fn kept_accumulators(&self, first: usize) -> impl Iterator<Item = (Id, u8)> {
-        let last = self.spec.full.registers() - 1 - first as u8;
-        self.built.pieces.values.iter().enumerate().filter_map(move |(id, value)| match value.home {
-            Home::Accumulators(k) => Some((id as Id, last - k)),
-            _ => None,
-        })
-    }
-
-    /// Rows that become one value each, all at the same time: memory is read faster at several places.
-    fn along_streams(&mut self, streams: usize) {
-        let pieces = &self.built.pieces;
-        let vectors = ACCUMULATORS / self.built.lanes;
-        let (line, fixed) = self.accumulated(streams);
-        self.clear(&fixed, pieces.values[self.built.accumulator as usize].width);
-        let pins = self.pins_below(&line, &fixed);
-        self.vectors(ACCUMULATORS, &line, &[&fixed[..], &pins].concat(), true);
-        for first in (0..streams * vectors).step_by(vectors) {
-            let mut line = Line::new(&pieces.values, streams * vectors, NONE);
-            line.add(&pieces.finish, first..first + 1);
-            let line = self.ready(line);
-            // The other rows' stay where they are.
-            let others = fixed[first + vectors..].iter().copied();
-            let taken: Vec<_> = self.kept_accumulators(first).chain(others).collect();
-            self.write(&line, &taken);
-        }
-    }
-
-    /// A row that becomes one value.
-    fn along(&mut self) {
-        let pieces = &self.built.pieces;
-        let lanes = self.built.lanes;
-        let width = pieces.values[self.built.accumulator as usize].width;
-
-        // While there are enough elements for all accumulators, those are in registers.
-        let (line, fixed) = self.accumulated(1);
-        let [done, even, end] = [(); 3].map(|()| self.asm.label());
-        self.asm.compare_immediate(RDX, ACCUMULATORS as i8);
-        self.asm.jump_if(Condition::Below, done);
-        self.clear(&fixed, width);
-        let pins = self.pins_below(&line, &fixed);
-        self.vectors(ACCUMULATORS, &line, &[&fixed[..], &pins].concat(), true);
-        self.asm.compare(RAX, RDX);
-        self.asm.jump_if(Condition::Equal, even);
-        for (k, &(_, register)) in fixed.iter().enumerate() {
-            let mem = Operand::Memory(self.frame.accumulator(k));
-            self.asm.vector(op::MOVUPS_STORE, width, register, 0, mem, None);
-        }
-        self.asm.bind(done);
-
-        // Then they are in memory.
-        self.frame.point_to_accumulators(&mut self.asm);
-        let mut line = Line::new(&pieces.values, 1, NONE);
-        line.add(&pieces.body, 0..1);
-        line.add(&pieces.after, 0..1);
-        let line = self.ready(line);
-        self.vectors(lanes, &line, &[], true);
-        let mut line = Line::new(&pieces.values, 1, NONE);
-        line.add(&pieces.body[..pieces.fold], 0..1);
-        line.add(&pieces.tail, 0..1);
-        line.add(&pieces.after, 0..1);
-        let line = self.ready(line);
-        self.tail(&line);
-
-        // Where nothing was left over, they still are in registers.
-        let mut line = Line::new(&pieces.values, 1, NONE);
-        line.add(&pieces.finish, 0..1);
-        let line = self.ready(line);
-        self.write(&line, &[]);
-        self.asm.jump(end);
-        self.asm.bind(even);
-        let kept: Vec<_> = self.kept_accumulators(0).collect();
-        self.write(&line, &kept);
-        self.asm.bind(end);
-    }
-
-    /// Puts the fold's identity into the registers of accumulators: as it was put into memory, but not from there, which would wait
-    /// for the stores.
-    fn clear(&mut self, fixed: &[(Id, u8)], width: Width) {
-        let pieces = &self.built.pieces;
-        let nothing =
-            pieces.preamble.iter().rev().find(|inst| matches!(inst.form, Form::Store(Target::Accumulators(_))));
-        let nothing = nothing.map(|inst| pieces.values[inst.args[0] as usize].home).expect("accumulators are cleared");
-        for &(_, register) in fixed {
-            let mem = Operand::Memory(self.frame.home(&mut self.asm, nothing, 0));
-            self.asm.vector(op::MOVUPS, width, register, 0, mem, None);
-        }
     }
 
     fn write(&mut self, line: &Ready<'_>, fixed: &[(Id, u8)]) {

@@ -53,11 +53,20 @@ impl<'p> Line<'p> {
         self.placed.reserve(insts.len() * copies.len());
         for inst in insts {
             for copy in copies.clone() {
-                let (to, args) = (self.id(inst.to, copy), inst.args.map(|id| self.id(id, copy)));
-                let (first_use, next) = (NEVER, [NEVER; 3]);
-                self.placed.push(Placed { inst, copy: copy as u8, to, args, first_use, next });
+                self.place(inst, copy, inst.args.map(|id| self.id(id, copy)));
             }
         }
+    }
+
+    /// Adds an instruction for a copy, but its second operand is the next copy's.
+    pub(super) fn add_across(&mut self, inst: &'p Inst, copy: usize) {
+        let [a, b, c] = inst.args;
+        self.place(inst, copy, [self.id(a, copy), self.id(b, copy + 1), self.id(c, copy)]);
+    }
+
+    fn place(&mut self, inst: &'p Inst, copy: usize, args: [Id; 3]) {
+        let (to, first_use, next) = (self.id(inst.to, copy), NEVER, [NEVER; 3]);
+        self.placed.push(Placed { inst, copy: copy as u8, to, args, first_use, next });
     }
 
     /// Looks from the end on when each value is wanted. Gives the most values that are alive at one time and have no home. `seen` is

@@ -7,6 +7,7 @@ mod keeping;
 mod kernels;
 mod listing;
 mod math;
+mod maxima;
 mod random;
 mod repeated;
 mod sizes;

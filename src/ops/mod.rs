@@ -27,6 +27,7 @@ mod exp_below;
 mod expm1;
 mod floor;
 mod fmod;
+mod gelu_tanh;
 mod idiv;
 mod le;
 mod ln;
@@ -112,6 +113,7 @@ primitives! {
     tan TAN;
     tanh TANH;
     sigmoid SIGMOID;
+    gelu_tanh GELU_TANH;
     erf ERF;
     erfc ERFC;
     floor FLOOR;

@@ -72,7 +72,7 @@ unary! {
         round try_round "Rounded to nearest, ties to even (as NumPy and PyTorch do).", "[0.5f32, 1.5, 2.5]" => "[0.0, 2.0, 2.0]", primitive!(ROUND);
         silu try_silu "x · sigmoid(x).", "[0.0f32, 100.0]" => "[0.0, 100.0]", compose::activation::silu;
         gelu try_gelu "x · Φ(x), with Φ the normal distribution, through `erf`.", "[0.0f32, 100.0]" => "[0.0, 100.0]", compose::activation::gelu;
-        gelu_tanh try_gelu_tanh "The usual approximation of `gelu` through `tanh`.", "[0.0f32, 100.0]" => "[0.0, 100.0]", compose::activation::gelu_tanh;
+        gelu_tanh try_gelu_tanh "The usual approximation of `gelu` through `tanh`.", "[0.0f32, 100.0]" => "[0.0, 100.0]", primitive!(GELU_TANH);
         softplus try_softplus "ln(1 + eˣ), without overflow.", "[100.0f32, f32::NEG_INFINITY]" => "[100.0, 0.0]", compose::activation::softplus;
     }
     NumericDType {

@@ -8,7 +8,7 @@ use crate::graph::Node;
 use crate::ops;
 use crate::ops::record::Dtypes;
 use crate::shape::Shape;
-use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+use std::f64::consts::FRAC_1_SQRT_2;
 
 /// `max(0, x)`: its slope at 0 is 0, since a tie is the first operand's.
 #[track_caller]
@@ -30,25 +30,6 @@ pub(crate) fn gelu(x: &Node) -> Result<Node> {
     Dtypes::Float.check("gelu", x)?;
     let erf = Node::map(&ops::ERF, &[&(x * FRAC_1_SQRT_2)])?;
     Ok(&(x * 0.5) * &(&erf + 1.0))
-}
-
-/// [`gelu`] by the usual approximation, `½x(1 + tanh z)` with `z = √(2/π)(x + 0.044715x³)`.
-#[track_caller]
-pub(crate) fn gelu_tanh(x: &Node) -> Result<Node> {
-    Dtypes::Float.check("gelu_tanh", x)?;
-    const ROOT: f64 = FRAC_2_SQRT_PI * FRAC_1_SQRT_2; // √(2/π)
-    const CUBIC: f64 = 2.0 * ROOT * 0.044715;
-    let even = |square: &Node, factor: f64| {
-        Node::map(&ops::MUL_ADD, &[square, &square.fill(factor), &square.fill(2.0 * ROOT)])
-    };
-    // ½(1 + tanh z) is sigmoid(2z), which keeps its digits where tanh z is near -1.
-    let gate = move |x: &Node| Node::map(&ops::SIGMOID, &[&(x * &even(&(x * x), CUBIC)?)]);
-    // The gradient computes the gate anew: that is quicker than to write down what lies between, and to read it again.
-    Ok((x * &gate(x)?).with_shortcut("gelu_tanh", &[x], move |g, x, _| {
-        let (x, gate) = (&x[0], gate(&x[0])?);
-        let rise = &(&gate * &(1.0 - &gate)) * &even(&(x * x), 3.0 * CUBIC)?;
-        Ok(vec![g * &(&gate + &(x * &rise))])
-    }))
 }
 
 /// `ln(1 + exp(x))`; above 20, where the two are the same to nine digits, `x` itself, as in PyTorch.

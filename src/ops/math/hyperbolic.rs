@@ -3,6 +3,7 @@
 use super::exp::{exp_of_minus, expm1_not_above_zero, half_exp_within};
 use super::{at_least, at_most, by_lane, clamp, copy_sign, polynomial};
 use crate::ops::vector::{Emit, Val};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 /// `(sinh x - x) / x³` in `z = x²` on |x| ≤ 1. Degree 3 for f32, error 2^-27.5.
 const SINH_F32: [f64; 4] = [0.1666666716337204, 0.008333349600434303, 0.0001983615948120132, 2.8169506549602374e-06];
@@ -71,4 +72,18 @@ pub(crate) fn sigmoid(e: &mut Emit, x: Val) -> Val {
     let most = e.sub(one, scale); // exact where it matters: the sum rounds once
     let sum = e.fma(scale, tail, most);
     e.div(one, sum)
+}
+
+/// The `z` of [`gelu_tanh`], doubled, is `x(GELU_SLOPE + GELU_CUBIC·x²)`.
+pub(crate) const GELU_SLOPE: f64 = 2.0 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2; // 2√(2/π)
+pub(crate) const GELU_CUBIC: f64 = GELU_SLOPE * 0.044715;
+
+/// `½x(1 + tanh z)` with `z = √(2/π)(x + 0.044715x³)`: the bracket's half is `sigmoid(2z)`.
+pub(crate) fn gelu_tanh(e: &mut Emit, x: Val) -> Val {
+    let square = e.mul(x, x);
+    let (cubic, slope) = (e.float(x.lane, GELU_CUBIC), e.float(x.lane, GELU_SLOPE));
+    let even = e.fma(square, cubic, slope);
+    let double = e.mul(x, even);
+    let gate = sigmoid(e, double);
+    e.mul(x, gate)
 }

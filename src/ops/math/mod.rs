@@ -22,7 +22,7 @@ pub(crate) use {
     erf::{erf, erfc},
     exp::{exp, exp_below, exp2, expm1},
     fmod::fmod,
-    hyperbolic::{cosh, sigmoid, sinh, tanh},
+    hyperbolic::{GELU_CUBIC, GELU_SLOPE, cosh, gelu_tanh, sigmoid, sinh, tanh},
     inverse::{acos, asin, atan, atan2},
     log::{ln, log1p, log2, log10},
     pow::pow,

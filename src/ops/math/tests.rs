@@ -370,6 +370,28 @@ fn same_f32(a: f32, b: f32) -> bool {
     a.is_nan() && b.is_nan() || a.to_bits() == b.to_bits()
 }
 
+/// A relative error of `z` becomes one of the gate that is `z` times as large; what is beyond the gate's range is 0.
+#[test]
+fn gelu_tanh_is_off_by_as_many_ulps_as_its_gate_is_wide() {
+    let double = |x: f64| x * (GELU_SLOPE + GELU_CUBIC * x * x);
+    let value = |x: f64| x * sigmoid_from_core_math(double(x));
+    let [single, long] = [DType::F32, DType::F64].map(|dtype| Program::unary(dtype, gelu_tanh));
+    let allowed = |x: f64| 4 + (4.0 * double(x).abs()).min(4e3) as u64;
+    for (x, expected) in [(0.0, 0.0), (-0.0, -0.0), (100.0, 100.0), (-100.0, -0.0), (INF, INF), (-INF, NAN), (NAN, NAN)]
+    {
+        assert!(same_f32(single.in_f32(&[x as f32]), expected as f32), "{x} in f32");
+        assert!(same_f64(long.in_f64(&[x]), expected), "{x} in f64");
+    }
+    for i in 0..points() {
+        let x = point_f32(i, (-11.0, 6.0));
+        let (got, expected) = (single.in_f32(&[x]), value(f64::from(x)) as f32);
+        assert!(ulps_f32(got, expected) <= allowed(f64::from(x)), "f32 {x:e}: {got:e}, not {expected:e}");
+        let x = point_f64(i, (-22.0, 7.0));
+        let (got, expected) = (long.in_f64(&[x]), value(x));
+        assert!(ulps_f64(got, expected) <= allowed(x), "f64 {x:e}: {got:e}, not {expected:e}");
+    }
+}
+
 /// One test a line: the fact, the check, the case, the bound.
 macro_rules! bounds {
     ($($fact:ident: $check:ident($case:ident, $bound:literal);)*) => {

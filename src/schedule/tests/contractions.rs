@@ -50,12 +50,12 @@ fn a_product_is_a_contraction_however_it_is_written() {
 fn what_follows_a_product_element_by_element_is_the_same_kernel() {
     let (x, w, bias) = (data(&[70, 40], 1), data(&[90, 40], 2), data(&[90], 3));
     let linear = || contraction::linear(&x, &w, Some(&bias)).unwrap();
-    takes(1, &[activation::gelu_tanh(&linear()).unwrap()]);
+    takes(1, &[Node::map(&ops::GELU_TANH, &[&linear()]).unwrap()]);
     takes(1, &[&linear() + &data(&[70, 90], 4)]);
     takes(1, &[&linear() * &data(&[70, 1], 5)]);
     // What lies between is wanted too.
     let between = linear();
-    takes(1, &[activation::gelu_tanh(&between).unwrap(), between]);
+    takes(1, &[Node::map(&ops::GELU_TANH, &[&between]).unwrap(), between]);
     let sums = contraction::matmul(&x, &w.swapped(0, 1)).unwrap();
     takes(1, &[&sums + &bias, sums]);
     // Turned round, it is read column by column.

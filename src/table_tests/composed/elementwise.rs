@@ -11,7 +11,6 @@ pub(super) static CASES: &[Case] = &[
     smooth("activation::relu", 0.0, &[x(&[3, 5], -3.0, 3.0)], |x, _| activation::relu(&x[0])),
     smooth("activation::silu", 6.0, &[x(&[3, 5], -3.0, 3.0)], |x, _| activation::silu(&x[0])),
     smooth("activation::gelu", 6.0, &[x(&[3, 5], -3.0, 3.0)], |x, _| activation::gelu(&x[0])),
-    smooth("activation::gelu_tanh", 8.0, &[x(&[3, 5], -3.0, 3.0)], |x, _| activation::gelu_tanh(&x[0])),
     smooth("activation::softplus", 4.0, &[x(&[3, 5], -6.0, 6.0)], |x, _| activation::softplus(&x[0])),
     smooth("activation::softplus far", 4.0, &[x(&[3, 5], 15.0, 30.0)], |x, _| activation::softplus(&x[0])),
     numeric("scalar::with_scalar add", 0.0, &[x(&[3, 5], -3.0, 3.0)], |x, _| {

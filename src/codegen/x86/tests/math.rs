@@ -11,7 +11,7 @@ use crate::ops::vector::{Emit, Lane, Val};
 type Unary = fn(&mut Emit, Val) -> Val;
 type Binary = fn(&mut Emit, Val, Val) -> Val;
 
-const UNARY: [(&str, Unary); 21] = [
+const UNARY: [(&str, Unary); 22] = [
     ("exp", math::exp),
     ("exp_below", |e, x| {
         // It is for what is not above 0.
@@ -35,6 +35,7 @@ const UNARY: [(&str, Unary); 21] = [
     ("cosh", math::cosh),
     ("tanh", math::tanh),
     ("sigmoid", math::sigmoid),
+    ("gelu_tanh", math::gelu_tanh),
     ("erf", math::erf),
     ("erfc", math::erfc),
     ("gelu", |e, x| {

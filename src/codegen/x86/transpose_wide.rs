@@ -1,7 +1,7 @@
 //! Turns a tile of a matrix in registers of 512 bits: square blocks with a cache line a side, which is read whole and written whole.
 
 use super::tiled::{Ahead, LINE};
-use super::transpose::{self, Piece, Transpose};
+use super::transpose::{self, Transpose};
 use std::arch::x86_64::*;
 
 /// Where what is turned goes.
@@ -52,21 +52,21 @@ pub(super) fn of_size(size: usize, to: To) -> Option<Transpose> {
     }
 }
 
-/// As [`transpose::copy_rows`], for two pieces of as many rows as each other, all of so many cache lines, into rows that lie side by side.
+/// Copies two pieces as [`transpose::copy_rows`] does, of so many rows of so many cache lines, into rows that lie side by side.
 ///
 /// # Safety
 /// As there, on a machine with AVX-512; scratch begins on cache lines.
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn copy_lines<const LINES: usize>([one, other]: &[Piece; 2], to: [*mut u8; 2]) {
-    let (mut from, mut to) = ([one.start, other.start], to);
-    for _ in 0..one.rows {
+pub(super) unsafe fn copy_lines<const LINES: usize>(from: [*const u8; 2], apart: isize, rows: usize, to: [*mut u8; 2]) {
+    let (mut from, mut to) = (from, to);
+    for _ in 0..rows {
         for (from, to) in from.iter().zip(to) {
             for line in 0..LINES {
                 // SAFETY: the caller's promise.
                 unsafe { _mm512_store_pd(to.add(line * LINE).cast(), _mm512_loadu_pd(from.add(line * LINE).cast())) };
             }
         }
-        from = [from[0].wrapping_offset(one.apart), from[1].wrapping_offset(other.apart)];
+        from = from.map(|from| from.wrapping_offset(apart));
         to = to.map(|to| to.wrapping_add(LINES * LINE));
     }
 }

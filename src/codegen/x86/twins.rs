@@ -40,15 +40,40 @@ pub(super) struct Twins {
     block: usize,
 }
 
-/// A block, and its mirror image: where they are in their tiles.
+/// A block, and its mirror image. All that whole blocks need to know is on one cache line.
 struct Pair {
-    tile: usize,
-    /// `None` on the diagonal of the matrix.
-    mirror: Option<usize>,
-    row: usize,
-    column: usize,
-    /// What the block reads as it lies, and what it reads turned.
-    pieces: [Piece; 2],
+    /// Where what the block reads begins: as it lies, and turned. Its mirror image reads both the other way round.
+    from: [*const u8; 2],
+    /// Where the results of either go.
+    to: [i64; 2],
+    rows: u32,
+    columns: u32,
+    /// The numbers of their tiles. There is no mirror image on the diagonal of the matrix.
+    tile: u32,
+    mirror: Option<u32>,
+    /// The row and the column of the block in its tile.
+    place: [u32; 2],
+}
+
+/// Those of a part, of which there are seldom more.
+type Pairs = SmallVec<[Pair; 256]>;
+
+impl Pair {
+    /// One side of it: the number of the tile, and the row and column there.
+    fn side(&self, side: usize) -> Option<(usize, [usize; 2])> {
+        let [row, column] = self.place.map(|place| place as usize);
+        match side {
+            0 => Some((self.tile as usize, [row, column])),
+            _ => self.mirror.map(|tile| (tile as usize, [column, row])),
+        }
+    }
+
+    /// What the block reads as it lies, and what it reads turned, of rows that lie so many bytes apart.
+    fn pieces(&self, apart: isize, size: usize) -> [Piece; 2] {
+        let [rows, columns] = [self.rows, self.columns].map(|side| side as usize);
+        let of = |start, rows, columns: usize| Piece { start, apart, rows, bytes: columns * size };
+        [of(self.from[0], rows, columns), of(self.from[1], columns, rows)]
+    }
 }
 
 /// Where things are in scratch. Rows lie `pitch` bytes apart everywhere.
@@ -134,8 +159,9 @@ impl Tiled {
         }
         // Beforehand: what is computed between stores past the caches waits for them.
         let tiles: SmallVec<[Tile; 32]> = (first..self.count().min(end + twins.ahead())).map(tile).collect();
-        let pairs = self.pairs(twins, &tiles, on);
-        let size = self.bases.size(twins.plain) as usize;
+        let mut pairs = SmallVec::new();
+        self.list_pairs(twins, &tiles, on, &mut pairs);
+        let (size, apart) = (self.bases.size(twins.plain) as usize, self.apart(twins));
         let pitch = twins.block * size;
         let kernel = twins.kernel.as_deref().filter(|_| self.output_at(&tiles[0], on) % LINE as i64 == 0);
         let [any_bytes, whole_bytes] = [stores.frame_bytes(), kernel.map_or(0, |kernel| kernel.frame_bytes)]
@@ -163,22 +189,30 @@ impl Tiled {
             let any = Call::new(stores.choose(self.output_at(&tiles[0], on)), start);
             let mut calls = Calls { whole, any };
             self.prepare(twins, pitch, on, &mut calls.any);
-            for (at, pair) in pairs.iter().enumerate().take_while(|(_, pair)| pair.tile < end - first) {
-                let soon = &pairs.get(at + AHEAD).unwrap_or(pair).pieces;
-                let is_whole = calls.whole.is_some() && pair.pieces.iter().all(|piece| piece.rows == twins.block);
+            for (at, pair) in pairs.iter().enumerate().take_while(|(_, pair)| (pair.tile as usize) < end - first) {
+                let soon = pairs.get(at + AHEAD).unwrap_or(pair);
                 let to = [rooms[0].plain, rooms[0].other];
-                if is_whole {
-                    transpose_wide::copy_lines::<{ turned::VECTORS }>(&pair.pieces, to);
-                } else {
-                    transpose::copy_rows(&pair.pieces, to, pitch);
+                let is_whole = [pair.rows, pair.columns].iter().all(|&side| side as usize == twins.block);
+                let mut whole = calls.whole.as_mut().filter(|_| is_whole);
+                match whole {
+                    Some(_) => transpose_wide::copy_lines::<{ turned::VECTORS }>(pair.from, apart, twins.block, to),
+                    None => transpose::copy_rows(&pair.pieces(apart, size), to, pitch),
                 }
-                let one = (pair.tile, [pair.row, pair.column]);
-                let sides = [Some(one), pair.mirror.map(|tile| (tile, [pair.column, pair.row]))];
-                for (side, (tile, place)) in sides.into_iter().flatten().enumerate() {
+                for side in 0..2 {
+                    let Some((tile, place)) = pair.side(side) else { break };
                     let place = (&tiles[tile], place);
-                    match &mut calls.whole {
-                        Some(whole) if is_whole => self.whole_side(twins, place, on, &mut whole[side], (soon, side)),
-                        _ => self.any_side(twins, place, on, &mut calls.any, (&rooms[side], &soon[side])),
+                    match &mut whole {
+                        Some(whole) => {
+                            let call = &mut whole[side];
+                            self.others_at(twins, place, on, call);
+                            let half = (side * twins.block / 2) as isize * apart;
+                            let soon = soon.from.map(|start| start.wrapping_offset(half));
+                            self.whole_side(pair.to[side], on, call, soon);
+                        }
+                        None => {
+                            let soon = &soon.pieces(apart, size)[side];
+                            self.any_side(twins, place, on, &mut calls.any, (&rooms[side], soon));
+                        }
                     }
                 }
             }
@@ -187,24 +221,44 @@ impl Tiled {
     }
 
     /// The blocks of tiles, of which all are followed by their mirror images but those on the diagonal.
-    fn pairs(&self, twins: &Twins, tiles: &[Tile], on: &codegen::Call<'_>) -> SmallVec<[Pair; 128]> {
-        let mut pairs = SmallVec::new();
+    fn list_pairs(&self, twins: &Twins, tiles: &[Tile], on: &codegen::Call<'_>, pairs: &mut Pairs) {
+        let (size, apart) = (self.bases.size(twins.plain) as isize, self.apart(twins));
+        let out_apart = self.strides(on.loads.len())[0] * self.stored;
         let mut tile = 0;
         while tile < tiles.len() {
-            let Tile { rows, columns, .. } = tiles[tile];
-            let is_first = tiles.get(tile + 1).is_some_and(|next| self.are_mirrored(&tiles[tile], next));
-            for column in (0..columns).step_by(twins.block) {
+            let this = &tiles[tile];
+            let next = tiles.get(tile + 1).filter(|next| self.are_mirrored(this, next));
+            let at = |k: usize| on.loads[k].with_addr(self.bases.address(on, k, this.places[k]) as usize);
+            let [plain, turned] = [at(twins.plain), at(twins.turned)];
+            let outputs = [this, next.unwrap_or(this)].map(|tile| self.output_at(tile, on));
+            for column in (0..this.columns).step_by(twins.block) {
                 // On the diagonal, the other blocks are mirror images.
-                let end = if is_first { rows } else { rows.min(column + 1) };
+                let end = if next.is_some() { this.rows } else { this.rows.min(column + 1) };
                 for row in (0..end).step_by(twins.block) {
-                    let mirror = if is_first { Some(tile + 1) } else { (row != column).then_some(tile) };
-                    let pieces = self.pieces(twins, &self.within(&tiles[tile], [row, column], twins.block), on);
-                    pairs.push(Pair { tile, mirror, row, column, pieces });
+                    let mirror = if next.is_some() { Some(tile + 1) } else { (row != column).then_some(tile) };
+                    let [down, across] = [row, column].map(|place| place as isize);
+                    let to = |place: isize, other: isize| place as i64 * out_apart + other as i64 * self.stored;
+                    pairs.push(Pair {
+                        from: [
+                            plain.wrapping_offset(down * apart + across * size),
+                            turned.wrapping_offset(across * apart + down * size),
+                        ],
+                        to: [outputs[0] + to(down, across), outputs[1] + to(across, down)],
+                        rows: (this.rows - row).min(twins.block) as u32,
+                        columns: (this.columns - column).min(twins.block) as u32,
+                        tile: tile as u32,
+                        mirror: mirror.map(|tile| tile as u32),
+                        place: [row, column].map(|place| place as u32),
+                    });
                 }
             }
-            tile += 1 + usize::from(is_first);
+            tile += 1 + usize::from(next.is_some());
         }
-        pairs
+    }
+
+    /// The bytes from one row of the matrix to the next.
+    fn apart(&self, twins: &Twins) -> isize {
+        (self.strides(twins.plain)[0] * self.bases.size(twins.plain)) as isize
     }
 
     /// Tells a kernel what is the same for all blocks.
@@ -221,7 +275,7 @@ impl Tiled {
 
     /// The same for whole blocks, of which also the copies have their places.
     fn prepare_whole(&self, twins: &Twins, room: &Room, on: &codegen::Call<'_>, call: &mut Call<'_>) {
-        let (operands, apart) = (on.loads.len(), self.strides(twins.plain)[0] * self.bases.size(twins.plain));
+        let (operands, apart) = (on.loads.len(), self.apart(twins) as i64);
         self.prepare(twins, room.pitch, on, call);
         call.sizes(twins.block, twins.block);
         call.pointer(twins.plain, room.plain.addr() as i64);
@@ -229,36 +283,28 @@ impl Tiled {
         [1, 2].into_iter().for_each(|behind| call.step(operands + behind, apart));
     }
 
-    /// What a block reads as it lies, and what it reads turned.
-    fn pieces(&self, twins: &Twins, block: &Tile, on: &codegen::Call<'_>) -> [Piece; 2] {
-        let size = self.bases.size(twins.plain);
-        let apart = (self.strides(twins.plain)[0] * size) as isize;
-        let at = |k: usize| on.loads[k].with_addr(self.bases.address(on, k, block.places[k]) as usize);
-        let of =
-            |k: usize, rows: usize, columns: usize| Piece { start: at(k), apart, rows, bytes: columns * size as usize };
-        [of(twins.plain, block.rows, block.columns), of(twins.turned, block.columns, block.rows)]
-    }
-
-    /// Makes a whole block of what has been copied, and asks for half of what comes soon as it goes: some rows of either piece.
-    ///
-    /// # Safety
-    /// As for [`Tiled::run`]; the kernel has been told all that is the same for all blocks.
-    unsafe fn whole_side(
+    /// Tells a kernel where operands beside the twins begin, at some place of a tile.
+    fn others_at(
         &self,
         twins: &Twins,
         (tile, place): (&Tile, [usize; 2]),
         on: &codegen::Call<'_>,
         call: &mut Call<'_>,
-        (soon, side): (&[Piece; 2], usize),
     ) {
-        let operands = on.loads.len();
-        for k in (0..operands).filter(|&k| k != twins.plain && k != twins.turned) {
+        for k in (0..on.loads.len()).filter(|&k| k != twins.plain && k != twins.turned) {
             call.pointer(k, self.bases.address(on, k, self.place_in(tile, place, k)));
         }
-        call.pointer(operands, on.out.addr() as i64 + self.place_in(tile, place, operands) * self.stored);
-        for (piece, behind) in soon.iter().zip(1..) {
-            let half = (side * twins.block / 2) as isize * piece.apart;
-            call.pointer(operands + behind, piece.start.wrapping_offset(half).addr() as i64);
+    }
+
+    /// Makes a whole block of what has been copied, and asks for half of what comes soon as it goes: some rows of either piece.
+    ///
+    /// # Safety
+    /// As for [`Tiled::run`]; the kernel has been told all that is the same for all blocks, and where other operands begin.
+    unsafe fn whole_side(&self, to: i64, on: &codegen::Call<'_>, call: &mut Call<'_>, soon: [*const u8; 2]) {
+        let operands = on.loads.len();
+        call.pointer(operands, to);
+        for (piece, behind) in soon.into_iter().zip(1..) {
+            call.pointer(operands + behind, piece.addr() as i64);
         }
         // SAFETY: the caller's promise; a block has a whole number of times the rows that the kernel turns at once.
         unsafe { call.run_again() };

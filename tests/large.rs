@@ -24,8 +24,8 @@ fn on_any_threads(what: &str, make: impl Fn() -> Vec<f32>) -> Vec<f32> {
 }
 
 /// The last two are written past the caches, in aligned rows and in others.
-const SIZES: [(usize, usize); 8] =
-    [(1, 4097), (4097, 1), (7, 4097), (63, 65), (4097, 129), (1000, 1000), (2056, 2048), (2049, 2051)];
+const SIZES: [(usize, usize); 9] =
+    [(1, 4097), (4097, 1), (7, 4097), (63, 65), (4097, 129), (1000, 1000), (2056, 2048), (2049, 2051), (3568, 3568)];
 
 #[test]
 fn transposes_alone_and_in_expressions() {

@@ -7,7 +7,7 @@
 //!
 //! What is turned and nothing else, in registers of 512 bits, goes straight to the output, or to memory if it is large. Tiles then follow each other
 //! along the output's rows: what is written past the caches had better stay in the same few pages. A large matrix that meets its own
-//! transpose has a way of its own ([`super::twins`]).
+//! transpose, or is only turned, has a way of its own ([`super::twins`]) if it is square.
 
 use super::asm::Width;
 use super::build::{Kind, MOST_VECTORS, Spec};
@@ -57,6 +57,8 @@ enum Way {
     Straight(Transpose),
     /// The same past the caches, if the output begins on a cache line.
     ToMemory { turn: ToMemory, near: Transpose },
+    /// The same for squares, of which every block is followed by its mirror image.
+    Mirrored { stores: Stores, near: Transpose },
 }
 
 /// How tiles follow each other.
@@ -143,14 +145,14 @@ impl Tiled {
         };
         let twins = match turned[..] {
             [one] if down == walk.inner() && is_on_lines && around.bytes >= LARGE => {
-                Twins::of(&walk, &bases, one, &spec)
+                Twins::of(&walk, &bases, one, (&spec, around.bytes))
             }
             _ => None,
         };
-        let most = match (&straight, &twins) {
-            (Some(Way::ToMemory { .. }), _) => STRAIGHT_BYTES.map(|bytes| bytes / widest),
-            (_, Some(twins)) => [twins.tile(); 2],
-            (_, None) => [PIECE_BYTES / widest; 2],
+        let most = match (&twins, &straight) {
+            (Some(twins), _) => [twins.tile(); 2],
+            (None, Some(Way::ToMemory { .. })) => STRAIGHT_BYTES.map(|bytes| bytes / widest),
+            (None, _) => [PIECE_BYTES / widest; 2],
         };
         let (rows, columns) = tile_sizes([down, walk.inner()], most);
         spec.full = registers_for(full, walk.inner().min(columns));
@@ -158,6 +160,9 @@ impl Tiled {
         let elements = part_work(walk.sizes.iter().product(), steps) / steps;
         let is_mixed = turned.len() < program.loads.len();
         let way = match straight {
+            Some(Way::ToMemory { near, .. }) if twins.is_some() => {
+                Way::Mirrored { stores: Stores::new(spec, around, &walk, output)?, near }
+            }
             Some(way) => way,
             None => Way::Kernel(Stores::new(spec, around, &walk, output)?),
         };
@@ -188,7 +193,7 @@ impl Tiled {
     /// The kernels that serve it.
     pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
         match &self.way {
-            Way::Kernel(stores) => {
+            Way::Kernel(stores) | Way::Mirrored { stores, .. } => {
                 let whole = self.twins.as_ref().and_then(Twins::kernel);
                 stores.all().into_iter().chain(whole.cloned()).collect()
             }
@@ -236,6 +241,12 @@ impl Tiled {
         row != column && other.place == (outside, [column, row])
     }
 
+    /// How many elements a tile of a square begins below the diagonal.
+    pub(super) fn below_diagonal(&self, tile: &Tile) -> isize {
+        let (_, [row, column]) = tile.place;
+        (row * self.rows) as isize - (column * self.columns) as isize
+    }
+
     /// The address of a tile's first result.
     pub(super) fn output_at(&self, tile: &Tile, on: &codegen::Call<'_>) -> i64 {
         on.out.addr() as i64 + tile.places[on.loads.len()] * self.stored
@@ -270,6 +281,14 @@ impl Tiled {
                     Some(twins) if twins.are_in(on) => self.run_twins(twins, stores, numbers, on),
                     _ if self.mirrored => self.run_kernel(stores, numbers, Order::Mirrored, on),
                     _ => self.run_kernel(stores, numbers, Order::AlongColumns, on),
+                }
+            },
+            // SAFETY: the caller's promise.
+            Way::Mirrored { stores, near } => unsafe {
+                let is_on_line = self.output_at(&self.tile(numbers.start, Order::AlongRows), on) % LINE as i64 == 0;
+                match &self.twins {
+                    Some(twins) if is_on_line => self.run_twins(twins, stores, numbers, on),
+                    _ => self.turn_straight(numbers, Order::AlongRows, *near, on),
                 }
             },
             // SAFETY: the caller's promise.

@@ -1,4 +1,4 @@
-//! A large square matrix that meets its own transpose, as in `x + x.t()`.
+//! A large square matrix that meets its own transpose, as in `x + x.t()`, or that is only turned.
 //!
 //! A block and its mirror image read the same two pieces of the matrix, each of them once as it lies and once turned. Both pieces are
 //! copied side by side into scratch first: rows of a large matrix crowd the same few lines of a cache, where turning would push them out
@@ -13,7 +13,7 @@ use super::build::{Kind, Spec};
 use super::cache;
 use super::call::Call;
 use super::kernel::{Kernel, turned};
-use super::stream::Stores;
+use super::stream::{LARGE, Stores};
 use super::tiled::{LINE, Order, PIECE_BYTES, Tile, Tiled};
 use super::transpose::{self, Piece, Transpose};
 use super::transpose_wide;
@@ -26,13 +26,19 @@ use std::sync::Arc;
 /// So many blocks that are turned in registers make a tile, either way: more of a page is read and written before it is left for others.
 const BLOCKS: usize = 8;
 
+/// What is only turned is quicker block by block from so many bytes on, of which the last caches hold little, and in rows of as many: by a tenth, where
+/// others take a third longer than tile by tile.
+const ONLY_TURNED: usize = 3 * LARGE;
+const ONLY_TURNED_ROW: usize = 2 << 10;
+
 /// So many blocks, with their mirror images, are on their way from memory.
 const AHEAD: usize = 3;
 
-/// Two operands that are the same matrix, if they begin at the same place: one is turned, the other is not.
+/// Two operands that are the same matrix, if they begin at the same place: one is turned, the other is not. Or one that is only turned, and nothing else:
+/// its blocks, too, are read and written faster if each is followed by its mirror image.
 pub(super) struct Twins {
     turned: usize,
-    plain: usize,
+    plain: Option<usize>,
     turn: Transpose,
     /// Makes whole blocks, if there is one for that.
     kernel: Option<Arc<Kernel>>,
@@ -59,12 +65,12 @@ struct Pair {
 type Pairs = SmallVec<[Pair; 256]>;
 
 impl Pair {
-    /// One side of it: the number of the tile, and the row and column there.
-    fn side(&self, side: usize) -> Option<(usize, [usize; 2])> {
+    /// The tile of one side of it, and the row and column there.
+    fn side<'t>(&self, side: usize, tiles: &'t [Tile]) -> (&'t Tile, [usize; 2]) {
         let [row, column] = self.place.map(|place| place as usize);
-        match side {
-            0 => Some((self.tile as usize, [row, column])),
-            _ => self.mirror.map(|tile| (tile as usize, [column, row])),
+        match self.mirror {
+            Some(tile) if side == 1 => (&tiles[tile as usize], [column, row]),
+            _ => (&tiles[self.tile as usize], [row, column]),
         }
     }
 
@@ -74,6 +80,19 @@ impl Pair {
         let of = |start, rows, columns: usize| Piece { start, apart, rows, bytes: columns * size };
         [of(self.from[0], rows, columns), of(self.from[1], columns, rows)]
     }
+}
+
+/// Blocks to be made, and of what.
+struct Blocks<'b> {
+    twins: &'b Twins,
+    tiles: &'b [Tile],
+    /// Some of them are only for what is asked for early.
+    pairs: &'b [Pair],
+    on: &'b codegen::Call<'b>,
+    /// The bytes from one row of the matrix to the next.
+    apart: isize,
+    /// Where the pieces of a pair are copied to.
+    to: [*mut u8; 2],
 }
 
 /// Where things are in scratch. Rows lie `pitch` bytes apart everywhere.
@@ -94,12 +113,17 @@ struct Calls<'k> {
 
 impl Twins {
     /// The twins among the operands of a square walk, of which one is turned.
-    pub(super) fn of(walk: &Walk, bases: &Bases, (operand, turn): (usize, Transpose), spec: &Spec) -> Option<Twins> {
+    pub(super) fn of(
+        walk: &Walk,
+        bases: &Bases,
+        (operand, turn): (usize, Transpose),
+        (spec, bytes): (&Spec, usize),
+    ) -> Option<Twins> {
         let last = walk.sizes.len() - 1;
         let mut mirror = walk.strides[operand].clone();
         mirror.swap(last - 1, last);
         let is_twin = |&k: &usize| k != operand && walk.strides[k] == mirror && bases.begin_alike(k, operand);
-        let plain = (0..bases.len()).find(is_twin)?;
+        let plain = (0..bases.len()).find(is_twin);
         let size = bases.size(operand) as usize;
         // What is one tile elsewhere had better stay one.
         if walk.sizes[last] * size <= PIECE_BYTES {
@@ -109,6 +133,11 @@ impl Twins {
         let kind = Kind::Turned { operand: operand as u16, pitch: pitch as u16 };
         let kernel = (spec.full == Width::Z).then(|| cache::kernel(Spec { kind, ..spec.clone() })).flatten();
         let block = if kernel.is_some() { pitch } else { PIECE_BYTES } / size;
+        let is_long = bytes >= ONLY_TURNED && walk.sizes[last] * size >= ONLY_TURNED_ROW;
+        let is_only_turned = bases.len() == 1 && spec.words.len() == 1;
+        if plain.is_none() && !(is_only_turned && is_long && kernel.is_some()) {
+            return None;
+        }
         Some(Twins { turned: operand, plain, turn, kernel, block })
     }
 
@@ -132,9 +161,14 @@ impl Twins {
         self.kernel.as_ref()
     }
 
+    /// Whether an operand is neither.
+    fn are_others(&self, k: usize) -> bool {
+        k != self.turned && Some(k) != self.plain
+    }
+
     /// Whether a call's operands are what they seem.
     pub(super) fn are_in(&self, on: &codegen::Call<'_>) -> bool {
-        on.loads[self.turned] == on.loads[self.plain]
+        self.plain.is_none_or(|plain| on.loads[self.turned] == on.loads[plain])
     }
 }
 
@@ -161,7 +195,7 @@ impl Tiled {
         let tiles: SmallVec<[Tile; 32]> = (first..self.count().min(end + twins.ahead())).map(tile).collect();
         let mut pairs = SmallVec::new();
         self.list_pairs(twins, &tiles, on, &mut pairs);
-        let (size, apart) = (self.bases.size(twins.plain) as usize, self.apart(twins));
+        let (size, apart) = (self.bases.size(twins.turned) as usize, self.apart(twins));
         let pitch = twins.block * size;
         let kernel = twins.kernel.as_deref().filter(|_| self.output_at(&tiles[0], on) % LINE as i64 == 0);
         let [any_bytes, whole_bytes] = [stores.frame_bytes(), kernel.map_or(0, |kernel| kernel.frame_bytes)]
@@ -189,31 +223,20 @@ impl Tiled {
             let any = Call::new(stores.choose(self.output_at(&tiles[0], on)), start);
             let mut calls = Calls { whole, any };
             self.prepare(twins, pitch, on, &mut calls.any);
-            for (at, pair) in pairs.iter().enumerate().take_while(|(_, pair)| (pair.tile as usize) < end - first) {
-                let soon = pairs.get(at + AHEAD).unwrap_or(pair);
-                let to = [rooms[0].plain, rooms[0].other];
-                let is_whole = [pair.rows, pair.columns].iter().all(|&side| side as usize == twins.block);
-                let mut whole = calls.whole.as_mut().filter(|_| is_whole);
-                match whole {
-                    Some(_) => transpose_wide::copy_lines::<{ turned::VECTORS }>(pair.from, apart, twins.block, to),
-                    None => transpose::copy_rows(&pair.pieces(apart, size), to, pitch),
+            let blocks =
+                Blocks { twins, tiles: &tiles, pairs: &pairs, on, apart, to: [rooms[0].plain, rooms[0].other] };
+            let count = pairs.iter().take_while(|pair| (pair.tile as usize) < end - first).count();
+            let is_whole = |pair: &Pair| [pair.rows, pair.columns].iter().all(|&side| side as usize == twins.block);
+            let mut at = 0;
+            while at < count {
+                if let Some(whole) = &mut calls.whole {
+                    let begun = at;
+                    at += pairs[at..count].iter().take_while(|pair| is_whole(pair)).count();
+                    self.run_whole(&blocks, begun..at, whole);
                 }
-                for side in 0..2 {
-                    let Some((tile, place)) = pair.side(side) else { break };
-                    let place = (&tiles[tile], place);
-                    match &mut whole {
-                        Some(whole) => {
-                            let call = &mut whole[side];
-                            self.others_at(twins, place, on, call);
-                            let half = (side * twins.block / 2) as isize * apart;
-                            let soon = soon.from.map(|start| start.wrapping_offset(half));
-                            self.whole_side(pair.to[side], on, call, soon);
-                        }
-                        None => {
-                            let soon = &soon.pieces(apart, size)[side];
-                            self.any_side(twins, place, on, &mut calls.any, (&rooms[side], soon));
-                        }
-                    }
+                if at < count {
+                    self.run_any(&blocks, at, &mut calls.any, &rooms);
+                    at += 1;
                 }
             }
         }
@@ -222,14 +245,16 @@ impl Tiled {
 
     /// The blocks of tiles, of which all are followed by their mirror images but those on the diagonal.
     fn list_pairs(&self, twins: &Twins, tiles: &[Tile], on: &codegen::Call<'_>, pairs: &mut Pairs) {
-        let (size, apart) = (self.bases.size(twins.plain) as isize, self.apart(twins));
+        let (size, apart) = (self.bases.size(twins.turned) as isize, self.apart(twins));
         let out_apart = self.strides(on.loads.len())[0] * self.stored;
         let mut tile = 0;
         while tile < tiles.len() {
             let this = &tiles[tile];
             let next = tiles.get(tile + 1).filter(|next| self.are_mirrored(this, next));
-            let at = |k: usize| on.loads[k].with_addr(self.bases.address(on, k, this.places[k]) as usize);
-            let [plain, turned] = [at(twins.plain), at(twins.turned)];
+            let first = self.bases.address(on, twins.turned, this.places[twins.turned]);
+            let turned = on.loads[twins.turned].with_addr(first as usize);
+            // Of the same matrix, row and column change places.
+            let plain = turned.wrapping_offset(self.below_diagonal(this) * (apart - size));
             let outputs = [this, next.unwrap_or(this)].map(|tile| self.output_at(tile, on));
             for column in (0..this.columns).step_by(twins.block) {
                 // On the diagonal, the other blocks are mirror images.
@@ -258,18 +283,17 @@ impl Tiled {
 
     /// The bytes from one row of the matrix to the next.
     fn apart(&self, twins: &Twins) -> isize {
-        (self.strides(twins.plain)[0] * self.bases.size(twins.plain)) as isize
+        (self.strides(twins.turned)[1] * self.bases.size(twins.turned)) as isize
     }
 
     /// Tells a kernel what is the same for all blocks.
     fn prepare(&self, twins: &Twins, pitch: usize, on: &codegen::Call<'_>, call: &mut Call<'_>) {
         let operands = on.loads.len();
         call.scalars(on.scalars);
-        for k in (0..operands).filter(|&k| k != twins.plain && k != twins.turned) {
+        for k in (0..operands).filter(|&k| twins.are_others(k)) {
             call.step(k, self.strides(k)[0] * self.bases.size(k));
         }
-        call.step(twins.plain, pitch as i64);
-        call.step(twins.turned, pitch as i64);
+        twins.plain.into_iter().chain([twins.turned]).for_each(|k| call.step(k, pitch as i64));
         call.step(operands, self.strides(operands)[0] * self.stored);
     }
 
@@ -278,7 +302,7 @@ impl Tiled {
         let (operands, apart) = (on.loads.len(), self.apart(twins) as i64);
         self.prepare(twins, room.pitch, on, call);
         call.sizes(twins.block, twins.block);
-        call.pointer(twins.plain, room.plain.addr() as i64);
+        twins.plain.into_iter().for_each(|plain| call.pointer(plain, room.plain.addr() as i64));
         call.pointer(twins.turned, room.other.addr() as i64);
         [1, 2].into_iter().for_each(|behind| call.step(operands + behind, apart));
     }
@@ -291,29 +315,62 @@ impl Tiled {
         on: &codegen::Call<'_>,
         call: &mut Call<'_>,
     ) {
-        for k in (0..on.loads.len()).filter(|&k| k != twins.plain && k != twins.turned) {
+        for k in (0..on.loads.len()).filter(|&k| twins.are_others(k)) {
             call.pointer(k, self.bases.address(on, k, self.place_in(tile, place, k)));
         }
     }
 
-    /// Makes a whole block of what has been copied, and asks for half of what comes soon as it goes: some rows of either piece.
+    /// Makes some whole blocks and their mirror images. While one side of a pair is made, half of what comes soon is asked for: some rows of either piece.
     ///
     /// # Safety
-    /// As for [`Tiled::run`]; the kernel has been told all that is the same for all blocks, and where other operands begin.
-    unsafe fn whole_side(&self, to: i64, on: &codegen::Call<'_>, call: &mut Call<'_>, soon: [*const u8; 2]) {
+    /// As for [`Tiled::run`]; the kernels have been told all that is the same for all blocks.
+    unsafe fn run_whole(&self, blocks: &Blocks<'_>, numbers: Range<usize>, calls: &mut [Call<'_>; 2]) {
+        let &Blocks { twins, tiles, pairs, on, apart, to } = blocks;
         let operands = on.loads.len();
-        call.pointer(operands, to);
-        for (piece, behind) in soon.into_iter().zip(1..) {
-            call.pointer(operands + behind, piece.addr() as i64);
+        let has_others = (0..operands).any(|k| twins.are_others(k));
+        let half = (twins.block / 2) as isize * apart;
+        for at in numbers {
+            let pair = &pairs[at];
+            let soon = pairs.get(at + AHEAD).unwrap_or(pair).from;
+            // SAFETY: the caller's promise; blocks are copied to where the kernels find them, and have a whole number of times the rows that these
+            // turn at once.
+            unsafe {
+                transpose_wide::copy_lines::<{ turned::VECTORS }>(pair.from, apart, twins.block, to);
+                for (side, call) in calls.iter_mut().take(1 + usize::from(pair.mirror.is_some())).enumerate() {
+                    if has_others {
+                        self.others_at(twins, pair.side(side, tiles), on, call);
+                    }
+                    call.pointer(operands, pair.to[side]);
+                    for (piece, behind) in soon.into_iter().zip(1..) {
+                        call.pointer(operands + behind, piece.wrapping_offset(side as isize * half).addr() as i64);
+                    }
+                    call.run_again();
+                }
+            }
         }
-        // SAFETY: the caller's promise; a block has a whole number of times the rows that the kernel turns at once.
-        unsafe { call.run_again() };
+    }
+
+    /// Makes any block and its mirror image.
+    ///
+    /// # Safety
+    /// As for [`Tiled::run`].
+    unsafe fn run_any(&self, blocks: &Blocks<'_>, at: usize, call: &mut Call<'_>, rooms: &[Room; 2]) {
+        let &Blocks { twins, tiles, pairs, on, apart, to } = blocks;
+        let (size, pair) = (self.bases.size(twins.turned) as usize, &pairs[at]);
+        let soon = pairs.get(at + AHEAD).unwrap_or(pair).pieces(apart, size);
+        // SAFETY: the caller's promise.
+        unsafe {
+            transpose::copy_rows(&pair.pieces(apart, size), to, rooms[0].pitch);
+            for side in 0..1 + usize::from(pair.mirror.is_some()) {
+                self.any_side(twins, pair.side(side, tiles), on, call, (&rooms[side], &soon[side]));
+            }
+        }
     }
 
     /// Makes a block whose rows are turned into scratch, as many as a cache line has elements at a time, and asks for a piece as it goes.
     ///
     /// # Safety
-    /// As for [`Tiled::whole_side`].
+    /// As for [`Tiled::run`]; the pieces have been copied.
     unsafe fn any_side(
         &self,
         twins: &Twins,
@@ -322,11 +379,11 @@ impl Tiled {
         call: &mut Call<'_>,
         (room, soon): (&Room, &Piece),
     ) {
-        let size = self.bases.size(twins.plain) as usize;
+        let size = self.bases.size(twins.turned) as usize;
         let at_once = LINE / size;
         let block = self.within(tile, place, twins.block);
         self.go_to(&block, on, call);
-        call.pointer(twins.plain, room.plain.addr() as i64);
+        twins.plain.into_iter().for_each(|plain| call.pointer(plain, room.plain.addr() as i64));
         for first in (0..block.rows).step_by(at_once) {
             let rows = at_once.min(block.rows - first);
             let share = rows.div_ceil(block.columns.div_ceil(at_once));

@@ -184,7 +184,26 @@ fn a_large_matrix_meets_its_own_transpose() {
 /// The kernel that turns an operand in registers, if the program has one for large outputs.
 fn turning_kernel(program: &LoopProgram) -> Option<Arc<Kernel>> {
     let jit = Jit::of(program, Around { bytes: usize::MAX, ..Around::default() }, Width::Z).expect("it is served");
-    jit.kernels().into_iter().find(|kernel| kernel.assembly().starts_with("; a map that turns in1"))
+    jit.kernels().into_iter().find(|kernel| kernel.assembly().starts_with("; a map that turns in"))
+}
+
+#[test]
+fn squares_that_are_only_turned_are_followed_by_their_mirror_images() {
+    let mut random = Random::new(20);
+    for (batch, n) in [(3, 48), (1, 272), (2, 512), (1, 560), (2, 592), (1, 523)] {
+        for dtype in [DType::F32, DType::F64, DType::I32, DType::U64, DType::F16] {
+            for (offset, gap) in [(0, 0), (3, 5)] {
+                let pitch = n as i64 + gap;
+                let strides = vec![pitch * n as i64, 1, pitch];
+                let (program, operands) =
+                    program(&mut random, &[batch, n, n], &[(dtype, offset, strides)], dtype, |_, values| values[0]);
+                assert!(check(&program, &operands), "{dtype} is served");
+                let on_lines = (n * dtype.size()).is_multiple_of(64);
+                let has_blocks = is_wide_machine() && dtype.size() >= 4 && n * dtype.size() >= 2048 && on_lines;
+                assert_eq!(turning_kernel(&program).is_some(), has_blocks, "{dtype} {n}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use super::cache;
 use super::call::Call;
 use super::combine::Combine;
 use super::elements::Step;
+use super::family_of_amd;
 use super::fold::{ACROSS_BYTES, BLOCK, Fold, is_quick};
-use super::is_of_amd;
 use super::kernel::Kernel;
 use super::walk::{Scratch, Walk};
 use crate::codegen;
@@ -101,7 +101,7 @@ impl Across {
         let steps = if is_far && is_short { 1 } else { steps(&reads, program.words.len()) };
         let mut ahead = reads.clone();
         // AMD's machines (Zen 3 and 5) follow eight rows by themselves, and are a quarter slower where they are told to.
-        if is_far && !is_short && full == Width::Z && !is_of_amd() {
+        if is_far && !is_short && full == Width::Z && family_of_amd().is_none() {
             fetch_next_steps(&mut ahead, reduced, usize::from(steps));
         }
         let (most, rest) = (kernel(ahead, steps, 0)?, kernel(reads.clone(), 1, 0)?);

@@ -74,16 +74,20 @@ fn is_wide_machine() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
-/// Whether it is one of AMD's.
-fn is_of_amd() -> bool {
-    static IS_OF_AMD: LazyLock<bool> = LazyLock::new(|| {
+/// The family of AMD's it is one of, if it is.
+fn family_of_amd() -> Option<u32> {
+    static FAMILY: LazyLock<Option<u32>> = LazyLock::new(|| {
         #[allow(unused_unsafe, reason = "older compilers call it unsafe")]
         // SAFETY: every x86-64 has the instruction.
-        let name = unsafe { __cpuid(0) };
-        [name.ebx, name.edx, name.ecx].map(u32::to_le_bytes).as_flattened() == b"AuthenticAMD"
+        let [name, version] = unsafe { [__cpuid(0), __cpuid(1)] };
+        let is_of_amd = [name.ebx, name.edx, name.ecx].map(u32::to_le_bytes).as_flattened() == b"AuthenticAMD";
+        is_of_amd.then_some((version.eax >> 8 & 0xf) + (version.eax >> 20 & 0xff))
     });
-    *IS_OF_AMD
+    *FAMILY
 }
+
+/// Zen 5's family.
+const ZEN_5: u32 = 0x1a;
 
 /// Whether `ZITHER_JIT` says so.
 fn is_told(what: &str) -> bool {

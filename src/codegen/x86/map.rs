@@ -1,7 +1,7 @@
 //! Programs without a fold: one value for every output.
 
 use super::asm::Width;
-use super::build::{Kind, MOST_VECTORS, Read, Spec};
+use super::build::{Kind, MOST_VECTORS, Read, Spec, lanes_of};
 use super::call::Call;
 use super::elements::Step;
 use super::parts::part_work;
@@ -117,15 +117,19 @@ impl Map {
             let outside = strides.len().checked_sub(2).map_or(0, |axis| strides[axis]);
             matches!(read.step, Step::Strided(stride) if outside != 0 && outside.abs() < stride.abs())
         });
+        // One element takes no more.
+        let full = if output == Step::Uniform { Width::Y } else { registers_for(full, walk.inner()) };
+        // Rows that are too short for so many vectors at once are made two by two.
+        let several = usize::from(MOST_VECTORS) * lanes_of(full, program.words.iter().copied());
+        let most = if walk.inner() < several { 2 } else { MOST_VECTORS };
         let spec = Spec {
             words: program.words.clone(),
             result: program.result,
             stored: program.stored,
             operands,
             output,
-            kind: Kind::Map { stream: false, most: MOST_VECTORS },
-            // One element takes no more.
-            full: if output == Step::Uniform { Width::Y } else { registers_for(full, walk.inner()) },
+            kind: Kind::Map { stream: false, most },
+            full,
         };
         let columns = walk.inner();
         let rows: usize = walk.sizes[..walk.sizes.len() - 1].iter().product();

@@ -1,15 +1,17 @@
 //! Programs without a fold: one value for every output.
 
 use super::asm::Width;
-use super::build::{Kind, MOST_VECTORS, Read, Spec, lanes_of};
+use super::build::{Kind, MOST_VECTORS, Spec, lanes_of};
 use super::call::Call;
 use super::elements::Step;
+use super::longer::Longer;
 use super::parts::part_work;
 use super::repeat::OneRun;
 use super::staged::{Stages, Written};
 use super::stream::{LARGE, Stores};
 use super::table::tables;
-use super::walk::{Bases, Scratch, Walk, operands};
+use super::trial::Trial;
+use super::walk::{Bases, Scratch, Strided, Walk, operands};
 use super::{ZEN_5, family_of_amd};
 use crate::codegen;
 use crate::lower::program::LoopProgram;
@@ -40,23 +42,25 @@ pub(super) fn registers_for(full: Width, columns: usize) -> Width {
     if columns < LONG && is_even { Width::Y } else { full }
 }
 
-/// Says how far ahead operands are fetched: where the next run will read or, for large outputs, where this one soon will. What is
-/// read over and over is at hand anyway.
-fn fetch_ahead(operands: &mut [Read], walk: &Walk, around: codegen::Around<'_>, full: Width) {
+/// How far ahead each operand is fetched: where the next run will read or, for large outputs, where this one soon will; there, the second number
+/// is for stores past the caches. Machines with registers of 512 bits see best for themselves what ordinary ones push out. What is read over and
+/// over is at hand anyway.
+fn ahead(walk: &Walk, longer: Option<&Longer>, around: codegen::Around<'_>, full: Width) -> Vec<[i32; 2]> {
+    let operands = walk.strides.len() - 1;
     let is_new = |k: usize| walk.sizes.iter().zip(&walk.strides[k]).all(|(&size, &stride)| size == 1 || stride != 0);
-    let is_one = (0..operands.len()).filter(|&k| is_new(k)).count() == 1;
+    let is_one = (0..operands).filter(|&k| is_new(k)).count() == 1;
     let ahead = match full {
-        Width::Z if is_one && family_of_amd().is_some_and(|family| family >= ZEN_5) => ZEN_5_AHEAD,
-        Width::Z => AHEAD,
-        _ => NEAR_AHEAD,
+        Width::Z if is_one && family_of_amd().is_some_and(|family| family >= ZEN_5) => [0, ZEN_5_AHEAD],
+        Width::Z => [0, AHEAD],
+        _ => [NEAR_AHEAD; 2],
     };
-    for (k, read) in operands.iter_mut().enumerate() {
-        read.ahead = match around.next.get(k) {
-            Some(&next) => i32::try_from(next).unwrap_or(0),
-            None if is_new(k) && around.bytes >= LARGE => ahead,
-            None => 0,
-        };
-    }
+    let of = |k: usize| match around.next.get(k) {
+        _ if longer.is_some_and(|longer| longer.copies(k)) => [0; 2],
+        Some(&next) => [i32::try_from(next).unwrap_or(0); 2],
+        None if is_new(k) && around.bytes >= LARGE => ahead,
+        None => [0; 2],
+    };
+    (0..operands).map(of).collect()
 }
 
 /// Whether rows are so short that the interpreter, whose blocks reach over rows, is faster.
@@ -85,6 +89,10 @@ pub(super) struct Map {
     walk: Walk,
     bases: Bases,
     stages: Stages,
+    /// What is done to short rows.
+    longer: Option<Longer>,
+    /// Which parts are left in the caches.
+    trial: Option<Trial>,
     /// The bytes of an element of the output.
     stored: i64,
     rows: usize,
@@ -102,16 +110,27 @@ impl Map {
         let written = Written::new(program);
         let program = &written.program;
         let (mut strided, mut staged) = operands(&written, program.outer.len());
+        let walk_of = |strided: &[Strided]| {
+            let strides = strided.iter().map(|operand| &operand.strides[..]).chain([&program.store[..]]);
+            Walk::new(&program.outer, strides)
+        };
+        let mut walk = walk_of(&strided);
+        let longer = if staged.is_empty() { Longer::of(program, &mut walk) } else { None };
         // An index is not known before the program is run.
-        let tables = if written.gathers() { Vec::new() } else { tables(program, &mut strided, &mut staged) };
+        let tables = match &longer {
+            None if !written.gathers() => tables(program, &mut strided, &mut staged),
+            _ => Vec::new(),
+        };
+        if longer.is_none() {
+            walk = walk_of(&strided);
+        }
         let stages = Stages::new(&written, &strided, &staged, tables, program.outer.len())?;
-        let strides = strided.iter().map(|operand| &operand.strides[..]).chain([&program.store[..]]);
-        let walk = Walk::new(&program.outer, strides);
         if too_short(&walk, program.words.len()) {
             return None;
         }
         let mut operands = walk.reads(program)?;
-        fetch_ahead(&mut operands, &walk, around, full);
+        let ahead = ahead(&walk, longer.as_ref(), around, full);
+        operands.iter_mut().zip(&ahead).for_each(|(read, ahead)| read.ahead = ahead[0]);
         let output = walk.step(program.loads.len())?;
         let crosses = operands.iter().zip(&walk.strides).any(|(read, strides)| {
             let outside = strides.len().checked_sub(2).map_or(0, |axis| strides[axis]);
@@ -135,8 +154,15 @@ impl Map {
         let rows: usize = walk.sizes[..walk.sizes.len() - 1].iter().product();
         let steps = program.words.len() + 4;
         let elements = (part_work(rows * columns, steps) / steps).max(rows * columns / MANY_PARTS).max(COLUMNS);
-        let part_columns = columns.min(even_parts(columns, elements).next_multiple_of(COLUMNS)).max(1);
+        let part_columns = match longer {
+            Some(_) => columns,
+            None => columns.min(even_parts(columns, elements).next_multiple_of(COLUMNS)).max(1),
+        };
         let part_rows = if part_columns < columns { 1 } else { even_parts(rows, (elements / part_columns).max(1)) };
+        let ahead: SmallVec<[i32; 8]> = ahead.iter().map(|ahead| ahead[1]).collect();
+        let stores = Stores::new(spec, &ahead, around, &walk, program.loads.len())?;
+        // Whatever may fail would leave parts that end unseen.
+        let trial = if stores.may_stream() && stages.is_empty() { Trial::of(around.bytes) } else { None };
         Some(Map {
             bases: Bases::new(program, &strided),
             stored: program.stored.size() as i64,
@@ -148,7 +174,9 @@ impl Map {
                 part_columns.min(stages.most())
             },
             stages,
-            stores: Stores::new(spec, around, &walk, program.loads.len())?,
+            stores,
+            trial,
+            longer,
             walk,
             rows,
             part_rows,
@@ -164,8 +192,11 @@ impl Map {
     /// See [`super::Jit::one_run`].
     pub(super) fn one_run(&self) -> Option<OneRun<'_>> {
         let (length, rows) = (self.walk.inner(), self.rows);
-        let is_one_run =
-            self.parts() == 1 && self.stages.is_empty() && self.tile >= length && self.walk.sizes.len() <= 2;
+        let is_one_run = self.parts() == 1
+            && self.stages.is_empty()
+            && self.longer.is_none()
+            && self.tile >= length
+            && self.walk.sizes.len() <= 2;
         if !is_one_run || rows * length == 0 {
             return None;
         }
@@ -212,22 +243,29 @@ impl Map {
         if columns == 0 || self.rows == 0 {
             return Ok(());
         }
+        let turn = self.trial.as_ref().map(|trial| trial.begin(part));
         let (group, column) = (part / self.across(), part % self.across() * self.part_columns);
         let end = self.rows.min((group + 1) * self.part_rows);
         let end_column = columns.min(column + self.part_columns);
         let frame_bytes = self.stores.frame_bytes().next_multiple_of(64);
-        let mut scratch = Scratch::new(frame_bytes + self.stages.bytes());
+        let mut scratch =
+            Scratch::new(frame_bytes + self.stages.bytes() + self.longer.as_ref().map_or(0, Longer::bytes));
         let operands = self.bases.len();
         let mut positions = SmallVec::<[i64; 17]>::from_elem(0, operands + 1);
         let (row_axis, row_stride) = (self.walk.row_axis(), |k| self.walk.row_stride(k));
+        let whole = self.longer.as_ref().map_or(row_axis * columns, |longer| longer.elements(row_axis));
         let mut row = group * self.part_rows;
+        let mut written = None;
         // SAFETY: the frame has the kernel's size and starts on a cache line; the rows and columns told to the kernel are of the
         // program's index space, for which the caller vouches.
         unsafe {
             let (frame, room) = (scratch.start(), scratch.start().add(frame_bytes));
             self.walk.locate(row, &mut positions);
             let begin = positions[operands] + column as i64;
-            let kernel = self.stores.choose(on.out.addr() as i64 + begin * self.stored);
+            let kernel = match &turn {
+                Some(turn) if turn.is_kept => self.stores.ordinary(),
+                _ => self.stores.choose(on.out.addr() as i64 + begin * self.stored),
+            };
             let mut call = Call::new(kernel, frame);
             call.scalars(on.scalars);
             for k in 0..operands {
@@ -235,11 +273,19 @@ impl Map {
             }
             call.step(operands, row_stride(operands) * self.stored);
             while row < end {
-                let here = row_axis - self.walk.locate(row, &mut positions);
-                let rows = here.min(end - row).min(self.stages.rows(self.tile.min(end_column - column)));
+                let index = self.walk.locate(row, &mut positions);
+                let mut rows =
+                    (row_axis - index).min(end - row).min(self.stages.rows(self.tile.min(end_column - column)));
+                let mut to = end_column;
+                if let Some(longer) = &self.longer {
+                    [rows, to] = longer.next(rows, index + rows == row_axis);
+                    if written.replace(row / row_axis) != Some(row / row_axis) {
+                        longer.write(&self.bases, on, &positions, room);
+                    }
+                }
                 let mut first = column;
-                while first < end_column {
-                    let length = self.tile.min(end_column - first);
+                while first < to {
+                    let length = self.tile.min(to - first);
                     for (k, strides) in self.walk.strides[..operands].iter().enumerate() {
                         let position = positions[k] + first as i64 * strides[strides.len() - 1];
                         call.pointer(k, self.bases.address(on, k, position));
@@ -247,8 +293,11 @@ impl Map {
                     let strides = &self.walk.strides[operands];
                     let output = positions[operands] + first as i64 * strides[strides.len() - 1];
                     call.pointer(operands, on.out.addr() as i64 + output * self.stored);
-                    let element = row * columns + first;
+                    let element = row / row_axis * whole + index * columns + first;
                     call.position(self.bases.position(on, element), columns);
+                    if let Some(longer) = &self.longer {
+                        longer.tell(&mut call, room);
+                    }
                     self.stages.bring_rows(on, &mut call, room, [element, columns], [rows, length])?;
                     call.run(rows, length);
                     first += length;
@@ -257,6 +306,9 @@ impl Map {
             }
         }
         self.stores.finish();
+        if let (Some(trial), Some(turn)) = (&self.trial, &turn) {
+            trial.end(turn, self.parts());
+        }
         Ok(())
     }
 }

@@ -24,6 +24,8 @@ mod inst;
 mod kernel;
 mod line;
 mod listing;
+mod longer;
+mod machine;
 mod map;
 mod memory;
 mod op;
@@ -40,6 +42,7 @@ pub(super) mod tests;
 mod tiled;
 mod transpose;
 mod transpose_wide;
+mod trial;
 mod twins;
 mod walk;
 
@@ -47,9 +50,12 @@ use super::{Around, Call};
 use crate::lower::program::LoopProgram;
 use crate::ops::vector::Fault;
 use asm::Width;
+pub(super) use machine::allowed;
+use machine::{ZEN_5, family_of_amd, registers};
+#[cfg(test)]
+use machine::{is_wide_machine, machine};
 pub(super) use repeat::{OneRun, Repeat};
-use std::arch::x86_64::__cpuid;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::Arc;
 
 /// A program as machine code.
 pub(super) struct Jit(Kind);
@@ -58,52 +64,6 @@ enum Kind {
     Map(Box<map::Map>),
     Tiled(Box<tiled::Tiled>),
     Fold(Box<fold::Fold>),
-}
-
-/// Whether this machine has the instructions.
-fn machine() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")
-}
-
-/// Whether it has registers of 512 bits, and the instructions for them.
-fn is_wide_machine() -> bool {
-    machine()
-        && is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
-}
-
-/// The family of AMD's it is one of, if it is.
-fn family_of_amd() -> Option<u32> {
-    static FAMILY: LazyLock<Option<u32>> = LazyLock::new(|| {
-        #[allow(unused_unsafe, reason = "older compilers call it unsafe")]
-        // SAFETY: every x86-64 has the instruction.
-        let [name, version] = unsafe { [__cpuid(0), __cpuid(1)] };
-        let is_of_amd = [name.ebx, name.edx, name.ecx].map(u32::to_le_bytes).as_flattened() == b"AuthenticAMD";
-        is_of_amd.then_some((version.eax >> 8 & 0xf) + (version.eax >> 20 & 0xff))
-    });
-    *FAMILY
-}
-
-/// Zen 5's family.
-const ZEN_5: u32 = 0x1a;
-
-/// Whether `ZITHER_JIT` says so.
-fn is_told(what: &str) -> bool {
-    std::env::var_os("ZITHER_JIT").is_some_and(|value| value == what)
-}
-
-/// Whether machine code may be made here: the machine has the instructions, and `ZITHER_JIT` does not say `off`.
-pub(super) fn allowed() -> bool {
-    static ALLOWED: OnceLock<bool> = OnceLock::new();
-    *ALLOWED.get_or_init(|| machine() && !is_told("off"))
-}
-
-/// The widest registers of the machine, unless `ZITHER_JIT` says `avx2`.
-fn registers() -> Width {
-    static REGISTERS: OnceLock<Width> = OnceLock::new();
-    *REGISTERS.get_or_init(|| if is_wide_machine() && !is_told("avx2") { Width::Z } else { Width::Y })
 }
 
 impl Jit {

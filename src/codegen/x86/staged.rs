@@ -488,20 +488,13 @@ impl Staged {
         position.length
     }
 
-    /// Copies elements that lie `stride` apart.
+    /// See [`copy_elements`].
     ///
     /// # Safety
-    /// They can be read, and `to` has room for them.
+    /// As there.
     unsafe fn copy(&self, from: *const u8, stride: isize, count: usize, to: *mut u8) {
-        // SAFETY: the caller's promise; operands are aligned for their elements, and so are defaults and scratch.
-        unsafe {
-            match self.size {
-                1 => copy::<u8>(from.cast(), stride, count, to.cast()),
-                2 => copy::<u16>(from.cast(), stride, count, to.cast()),
-                4 => copy::<u32>(from.cast(), stride, count, to.cast()),
-                _ => copy::<u64>(from.cast(), stride, count, to.cast()),
-            }
-        }
+        // SAFETY: the caller's promise.
+        unsafe { copy_elements(self.size, from, stride, count, to) }
     }
 }
 
@@ -531,6 +524,22 @@ unsafe fn rows<T: Copy>(
             }
             to[inside.end..].fill(MaybeUninit::new(default));
         });
+    }
+}
+
+/// Copies elements of so many bytes, which lie `stride` elements apart.
+///
+/// # Safety
+/// They can be read and are aligned, as is `to`, which has room for them.
+pub(super) unsafe fn copy_elements(size: usize, from: *const u8, stride: isize, count: usize, to: *mut u8) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size {
+            1 => copy::<u8>(from.cast(), stride, count, to.cast()),
+            2 => copy::<u16>(from.cast(), stride, count, to.cast()),
+            4 => copy::<u32>(from.cast(), stride, count, to.cast()),
+            _ => copy::<u64>(from.cast(), stride, count, to.cast()),
+        }
     }
 }
 

@@ -36,7 +36,8 @@ pub(super) fn are_aligned(walk: &Walk, output: usize, size: usize, apart: i64, w
 
 impl Stores {
     /// For an output of which the walk's operand `output` may be a part. Where narrower registers can store past the caches and wider ones cannot, they do.
-    pub(super) fn new(mut spec: Spec, around: Around<'_>, walk: &Walk, output: usize) -> Option<Stores> {
+    /// The kernel that does so fetches operands so far ahead, if `ahead` says it.
+    pub(super) fn new(mut spec: Spec, ahead: &[i32], around: Around<'_>, walk: &Walk, output: usize) -> Option<Stores> {
         let far = if around.bytes >= LARGE && spec.output == Step::Dense {
             let is_aligned = |width: Width| are_aligned(walk, output, spec.stored.size(), around.apart, width);
             if spec.full == Width::Z && !is_aligned(Width::Z) && is_aligned(Width::Y) {
@@ -46,7 +47,9 @@ impl Stores {
                 Kind::Map { most, .. } => Kind::Map { stream: true, most },
                 fold => fold,
             };
-            let far = cache::kernel(Spec { kind, ..spec.clone() });
+            let mut far = Spec { kind, ..spec.clone() };
+            far.operands.iter_mut().zip(ahead).for_each(|(read, &ahead)| read.ahead = ahead);
+            let far = cache::kernel(far);
             far.filter(|_| is_aligned(spec.full))
         } else {
             None
@@ -60,6 +63,16 @@ impl Stores {
             Some(far) if address % far.vector_bytes() == 0 => far,
             _ => &self.near,
         }
+    }
+
+    /// The kernel that leaves in the caches what it stores.
+    pub(super) fn ordinary(&self) -> &Kernel {
+        &self.near
+    }
+
+    /// Whether some rows may be stored past the caches.
+    pub(super) fn may_stream(&self) -> bool {
+        self.far.is_some()
     }
 
     /// The kernel for outputs that begin as they should for it, and whether it stores past the caches.

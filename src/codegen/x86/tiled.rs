@@ -161,10 +161,10 @@ impl Tiled {
         let is_mixed = turned.len() < program.loads.len();
         let way = match straight {
             Some(Way::ToMemory { near, .. }) if twins.is_some() => {
-                Way::Mirrored { stores: Stores::new(spec, around, &walk, output)?, near }
+                Way::Mirrored { stores: Stores::new(spec, &[], around, &walk, output)?, near }
             }
             Some(way) => way,
-            None => Way::Kernel(Stores::new(spec, around, &walk, output)?),
+            None => Way::Kernel(Stores::new(spec, &[], around, &walk, output)?),
         };
         // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
         let mirrored = is_mixed && down == walk.inner() && rows == columns;

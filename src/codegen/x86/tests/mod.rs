@@ -6,6 +6,7 @@ mod guarded;
 mod keeping;
 mod kernels;
 mod listing;
+mod longer;
 mod math;
 mod maxima;
 mod random;

@@ -283,8 +283,7 @@ fn sums_of_much_memory_ask_for_it_early() {
                 // What is narrow takes longer to fold than to fetch, but for several long rows. Some machines follow those by themselves.
                 let is_early = match columns {
                     8200 => family_of_amd().is_none(),
-                    33_000 => dtype.size() >= 4 && family_of_amd().is_none_or(|family| family < ZEN_5),
-                    _ => dtype.size() >= 4,
+                    _ => dtype.size() >= 4 && family_of_amd().is_none_or(|family| family < ZEN_5),
                 };
                 assert_eq!(listing.contains("prefetcht1"), is_early, "{dtype} {rows}x{columns}: {listing}");
                 assert!(!listing.contains("prefetcht0"), "{dtype} {rows}x{columns}: {listing}");

@@ -8,7 +8,7 @@ use super::longer::Longer;
 use super::parts::part_work;
 use super::repeat::OneRun;
 use super::staged::{Stages, Written};
-use super::stream::{LARGE, Stores};
+use super::stream::{self, LARGE, Stores};
 use super::table::tables;
 use super::trial::Trial;
 use super::walk::{Bases, Scratch, Strided, Walk, operands};
@@ -92,7 +92,7 @@ pub(super) struct Map {
     /// What is done to short rows.
     longer: Option<Longer>,
     /// Which parts are left in the caches.
-    trial: Option<Trial>,
+    pub(super) trial: Option<Trial>,
     /// The bytes of an element of the output.
     stored: i64,
     rows: usize,
@@ -162,7 +162,7 @@ impl Map {
         let ahead: SmallVec<[i32; 8]> = ahead.iter().map(|ahead| ahead[1]).collect();
         let stores = Stores::new(spec, &ahead, around, &walk, program.loads.len())?;
         // Whatever may fail would leave parts that end unseen.
-        let trial = if stores.may_stream() && stages.is_empty() { Trial::of(around.bytes) } else { None };
+        let trial = if stages.is_empty() { stores.trial(around.bytes) } else { None };
         Some(Map {
             bases: Bases::new(program, &strided),
             stored: program.stored.size() as i64,
@@ -243,7 +243,7 @@ impl Map {
         if columns == 0 || self.rows == 0 {
             return Ok(());
         }
-        let turn = self.trial.as_ref().map(|trial| trial.begin(part));
+        let turn = self.trial.as_ref().map(Trial::begin);
         let (group, column) = (part / self.across(), part % self.across() * self.part_columns);
         let end = self.rows.min((group + 1) * self.part_rows);
         let end_column = columns.min(column + self.part_columns);
@@ -263,7 +263,7 @@ impl Map {
             self.walk.locate(row, &mut positions);
             let begin = positions[operands] + column as i64;
             let kernel = match &turn {
-                Some(turn) if turn.is_kept => self.stores.ordinary(),
+                Some(turn) if stream::is_kept(turn.way, part) => self.stores.ordinary(),
                 _ => self.stores.choose(on.out.addr() as i64 + begin * self.stored),
             };
             let mut call = Call::new(kernel, frame);

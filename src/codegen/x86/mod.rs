@@ -44,6 +44,7 @@ mod transpose;
 mod transpose_wide;
 mod trial;
 mod twins;
+mod twins_long;
 mod walk;
 
 use super::{Around, Call};
@@ -112,6 +113,16 @@ impl Jit {
             Kind::Map(map) => map.kernels(),
             Kind::Tiled(tiled) => tiled.kernels(),
             Kind::Fold(fold) => fold.kernels(),
+        }
+    }
+
+    /// What it tries out, if it knows several ways.
+    #[cfg(test)]
+    fn trial(&self) -> Option<&trial::Trial> {
+        match &self.0 {
+            Kind::Map(map) => map.trial.as_ref(),
+            Kind::Tiled(tiled) => tiled.trial.as_ref(),
+            Kind::Fold(_) => None,
         }
     }
 

@@ -8,13 +8,22 @@ use super::build::{Kind, Spec};
 use super::cache;
 use super::elements::Step;
 use super::kernel::Kernel;
+use super::machine::last_cache;
+use super::trial::Trial;
 use super::walk::Walk;
 use crate::codegen::Around;
 use std::arch::x86_64::_mm_sfence;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 /// Outputs of so many bytes do not stay in the caches: measured, stores past them win from about half of the last one on.
 pub(super) const LARGE: usize = 16 << 20;
+
+/// Ways of storing an output that part of the caches may hold: so many parts of so many are left there. Ordinary stores push out of the caches what
+/// will be read, and leave there what they store; stores past them do neither, and go at the pace of the memory.
+const SHARES: [usize; 4] = [0, 2, 4, 8];
+const OF: usize = 8;
+
 /// The kernel of a program without a fold, in the two ways of storing.
 pub(super) struct Stores {
     near: Arc<Kernel>,
@@ -32,6 +41,11 @@ pub(super) fn finish() {
 pub(super) fn are_aligned(walk: &Walk, output: usize, size: usize, apart: i64, width: Width) -> bool {
     let (strides, to) = (&walk.strides[output], width.bytes() as i64);
     apart % to == 0 && strides[..strides.len() - 1].iter().all(|stride| stride * size as i64 % to == 0)
+}
+
+/// Whether a part is left in the caches, the shares being tried out.
+pub(super) fn is_kept(way: usize, part: usize) -> bool {
+    part % OF < SHARES[way]
 }
 
 impl Stores {
@@ -70,9 +84,12 @@ impl Stores {
         &self.near
     }
 
-    /// Whether some rows may be stored past the caches.
-    pub(super) fn may_stream(&self) -> bool {
-        self.far.is_some()
+    /// The shares to be tried out, if stores of an output of so many bytes may take either way and the caches of all processors together may hold some of
+    /// it.
+    pub(super) fn trial(&self, bytes: usize) -> Option<Trial> {
+        let processors = available_parallelism().map_or(1, usize::from);
+        let is_held = (LARGE..processors.saturating_mul(last_cache())).contains(&bytes);
+        (is_held && self.far.is_some()).then(|| Trial::new(SHARES.len()))
     }
 
     /// The kernel for outputs that begin as they should for it, and whether it stores past the caches.

@@ -18,6 +18,7 @@ use super::parts::part_work;
 use super::stream::{self, LARGE, Stores};
 use super::transpose::{self, Transpose};
 use super::transpose_wide::{self, To, ToMemory};
+use super::trial::Trial;
 use super::twins::Twins;
 use super::walk::{Bases, Scratch, Walk, strided};
 use crate::codegen;
@@ -34,6 +35,8 @@ pub(super) const PIECE_BYTES: usize = 256;
 /// The bytes that are read side by side, and that are written so, where tiles go straight to memory: pieces of two lines are written a tenth
 /// slower than of four, and longer ones are no faster.
 const STRAIGHT_BYTES: [usize; 2] = [1024, 256];
+/// The same for tiles that are followed by their mirror images.
+const MIRRORED_BYTES: [usize; 2] = [1024, 128];
 /// The bytes of a cache line.
 pub(super) const LINE: usize = 64;
 /// About the bytes that are stored before more of the next tile is asked for: memory is slower to serve much of either at once.
@@ -58,7 +61,7 @@ enum Way {
     /// The same past the caches, if the output begins on a cache line.
     ToMemory { turn: ToMemory, near: Transpose },
     /// The same for squares, of which every block is followed by its mirror image.
-    Mirrored { stores: Stores, near: Transpose },
+    Mirrored { stores: Stores, turn: ToMemory, near: Transpose },
 }
 
 /// How tiles follow each other.
@@ -95,6 +98,8 @@ pub(super) struct Tiled {
     band: usize,
     /// A matrix and its transpose, if they are large.
     twins: Option<Twins>,
+    /// Whether they go by short blocks or, in the second way, by long ones; what is only turned goes tile by tile then.
+    pub(super) trial: Option<Trial>,
     /// The next tile is asked for early.
     fetches: bool,
     /// Into the second cache: if results are stored past the caches line by line, it takes twice as long to bring it nearer.
@@ -160,8 +165,8 @@ impl Tiled {
         let elements = part_work(walk.sizes.iter().product(), steps) / steps;
         let is_mixed = turned.len() < program.loads.len();
         let way = match straight {
-            Some(Way::ToMemory { near, .. }) if twins.is_some() => {
-                Way::Mirrored { stores: Stores::new(spec, &[], around, &walk, output)?, near }
+            Some(Way::ToMemory { turn, near }) if twins.is_some() => {
+                Way::Mirrored { stores: Stores::new(spec, &[], around, &walk, output)?, turn, near }
             }
             Some(way) => way,
             None => Way::Kernel(Stores::new(spec, &[], around, &walk, output)?),
@@ -169,6 +174,7 @@ impl Tiled {
         // Where a matrix meets its own transpose, what one tile has read is still in a cache for the other.
         let mirrored = is_mixed && down == walk.inner() && rows == columns;
         let has_blocks = twins.as_ref().is_some_and(Twins::has_blocks);
+        let has_ways = matches!(way, Way::Mirrored { .. }) || twins.as_ref().is_some_and(Twins::have_long);
         let most_rows = if has_blocks { BAND_OF_BLOCKS } else { BAND };
         let band = if crowds(CROWDED) { 1 } else { most_rows };
         Some(Tiled {
@@ -184,6 +190,7 @@ impl Tiled {
             mirrored,
             band,
             twins,
+            trial: has_ways.then(|| Trial::new(2)),
             fetches: around.bytes >= LARGE,
             half_way: is_on_lines,
             walk,
@@ -194,7 +201,7 @@ impl Tiled {
     pub(super) fn kernels(&self) -> Vec<std::sync::Arc<super::kernel::Kernel>> {
         match &self.way {
             Way::Kernel(stores) | Way::Mirrored { stores, .. } => {
-                let whole = self.twins.as_ref().and_then(Twins::kernel);
+                let whole = self.twins.iter().flat_map(Twins::kernels);
                 stores.all().into_iter().chain(whole.cloned()).collect()
             }
             Way::Straight(_) | Way::ToMemory { .. } => Vec::new(),
@@ -274,33 +281,58 @@ impl Tiled {
         if numbers.is_empty() {
             return;
         }
+        let turn = self.trial.as_ref().map(Trial::begin);
+        // SAFETY: the caller's promise.
+        unsafe { self.run_tiles(numbers, turn.as_ref().is_some_and(|turn| turn.way == 1), on) };
+        if let (Some(trial), Some(turn)) = (&self.trial, &turn) {
+            trial.end(turn, self.parts());
+        }
+    }
+
+    /// Makes tiles, in the second way or the first.
+    ///
+    /// # Safety
+    /// As for [`Tiled::run`].
+    unsafe fn run_tiles(&self, numbers: Range<usize>, is_second: bool, on: &codegen::Call<'_>) {
+        let is_on_line = || self.output_at(&self.tile(numbers.start, Order::AlongRows), on) % LINE as i64 == 0;
         match &self.way {
             // SAFETY: the caller's promise.
             Way::Kernel(stores) => unsafe {
                 match &self.twins {
-                    Some(twins) if twins.are_in(on) => self.run_twins(twins, stores, numbers, on),
+                    Some(twins) if twins.are_in(on) => self.run_twins(twins, (stores, is_second), numbers, on),
                     _ if self.mirrored => self.run_kernel(stores, numbers, Order::Mirrored, on),
                     _ => self.run_kernel(stores, numbers, Order::AlongColumns, on),
                 }
             },
-            // SAFETY: the caller's promise.
-            Way::Mirrored { stores, near } => unsafe {
-                let is_on_line = self.output_at(&self.tile(numbers.start, Order::AlongRows), on) % LINE as i64 == 0;
+            // SAFETY: the caller's promise; all rows begin on cache lines if the first does.
+            Way::Mirrored { stores, turn, near } => unsafe {
                 match &self.twins {
-                    Some(twins) if is_on_line => self.run_twins(twins, stores, numbers, on),
-                    _ => self.turn_straight(numbers, Order::AlongRows, *near, on),
+                    Some(_) if is_second && is_on_line() => {
+                        let numbers = self.with_mirror_images(numbers);
+                        let most = MIRRORED_BYTES.map(|bytes| bytes / self.stored as usize);
+                        let divided = |(number, tile)| self.divided(tile, most).map(move |part| (number, part));
+                        let tiles = self.tiles_of(&numbers, Order::Mirrored).flat_map(divided);
+                        self.turn_to_memory(tiles, &numbers, *turn, on);
+                    }
+                    Some(twins) if is_on_line() => self.run_twins(twins, (stores, false), numbers, on),
+                    _ => self.turn_straight(numbers, Order::Mirrored, *near, on),
                 }
             },
             // SAFETY: the caller's promise.
             Way::Straight(turn) => unsafe { self.turn_straight(numbers, Order::AlongColumns, *turn, on) },
             // SAFETY: the caller's promise; all rows begin on cache lines if the first does.
             Way::ToMemory { turn, near } => unsafe {
-                match self.output_at(&self.tile(numbers.start, Order::AlongRows), on) % LINE as i64 {
-                    0 => self.turn_to_memory(numbers, *turn, on),
-                    _ => self.turn_straight(numbers, Order::AlongRows, *near, on),
+                match is_on_line() {
+                    true => self.turn_to_memory(self.tiles_of(&numbers, Order::AlongRows), &numbers, *turn, on),
+                    false => self.turn_straight(numbers, Order::AlongRows, *near, on),
                 }
             },
         }
+    }
+
+    /// Tiles of these numbers, and the next one.
+    fn tiles_of(&self, numbers: &Range<usize>, order: Order) -> impl Iterator<Item = (usize, Tile)> {
+        (numbers.start..self.count().min(numbers.end + 1)).map(move |number| (number, self.tile(number, order)))
     }
 
     /// Turns tiles into the output.
@@ -318,24 +350,27 @@ impl Tiled {
         }
     }
 
-    /// Turns tiles into the output past the caches.
+    /// Turns tiles of these numbers into the output past the caches; those of the next one come behind them.
     ///
     /// # Safety
     /// As for [`Tiled::run`]; all rows begin on cache lines.
-    unsafe fn turn_to_memory(&self, numbers: Range<usize>, turn: ToMemory, on: &codegen::Call<'_>) {
+    unsafe fn turn_to_memory(
+        &self,
+        tiles: impl Iterator<Item = (usize, Tile)>,
+        numbers: &Range<usize>,
+        turn: ToMemory,
+        on: &codegen::Call<'_>,
+    ) {
         let [from_step, to_step] = self.straight_steps();
-        let mut tile = self.tile(numbers.start, Order::AlongRows);
-        for number in numbers {
-            let next = (number + 1 < self.count()).then(|| self.tile(number + 1, Order::AlongRows));
-            let ahead = next.as_ref().and_then(|next| self.ahead(0, next, on));
+        let mut tiles = tiles.peekable();
+        while let Some((_, tile)) = tiles.next_if(|(number, _)| numbers.contains(number)) {
+            let ahead = tiles.peek().and_then(|(_, next)| self.ahead(0, next, on));
             // SAFETY: the caller's promise; rows and columns are of the program's index space.
             unsafe {
                 let (from, to) = self.straight_ends(&tile, on);
                 let ahead = ahead.unwrap_or_else(|| Ahead::nothing(from));
                 turn(from, from_step, to, to_step as usize, [tile.rows, tile.columns], ahead);
             }
-            let Some(next) = next else { break };
-            tile = next;
         }
         stream::finish();
     }
@@ -360,16 +395,16 @@ impl Tiled {
     /// # Safety
     /// As for [`Tiled::run`].
     unsafe fn run_kernel(&self, stores: &Stores, numbers: Range<usize>, order: Order, on: &codegen::Call<'_>) {
-        let last = self.count().min(numbers.end + 1);
-        let tiles = (numbers.start..last).map(|number| (number, self.tile(number, order)));
+        let tiles = self.tiles_of(&numbers, order);
         // SAFETY: the caller's promise.
         unsafe {
             match &self.twins {
                 Some(twins) if twins.has_blocks() => {
-                    let parts = tiles.flat_map(|(number, tile)| self.divided(tile).map(move |part| (number, part)));
-                    self.run_kernel_on(stores, parts, numbers, on);
+                    let parts = tiles
+                        .flat_map(|(number, tile)| self.divided(tile, [self.piece; 2]).map(move |part| (number, part)));
+                    self.run_kernel_on(stores, parts, &numbers, on);
                 }
-                _ => self.run_kernel_on(stores, tiles, numbers, on),
+                _ => self.run_kernel_on(stores, tiles, &numbers, on),
             }
         }
     }
@@ -382,7 +417,7 @@ impl Tiled {
         &self,
         stores: &Stores,
         tiles: impl Iterator<Item = (usize, Tile)>,
-        numbers: Range<usize>,
+        numbers: &Range<usize>,
         on: &codegen::Call<'_>,
     ) {
         let operands = on.loads.len();
@@ -417,17 +452,17 @@ impl Tiled {
         stores.finish();
     }
 
-    /// The parts of a tile that a kernel makes at once, where it is so large for the sake of twins that are none.
-    fn divided(&self, tile: Tile) -> impl Iterator<Item = Tile> {
-        let across = tile.columns.div_ceil(self.piece);
-        (0..tile.rows.div_ceil(self.piece) * across)
-            .map(move |part| self.within(&tile, [part / across * self.piece, part % across * self.piece], self.piece))
+    /// The parts of a tile that are made at once, where it is so large for the sake of twins.
+    fn divided(&self, tile: Tile, [rows, columns]: [usize; 2]) -> impl Iterator<Item = Tile> {
+        let across = tile.columns.div_ceil(columns);
+        (0..tile.rows.div_ceil(rows) * across)
+            .map(move |part| self.within(&tile, [part / across * rows, part % across * columns], [rows, columns]))
     }
 
     /// What begins at some row and column of a tile, of at most so many of either.
-    pub(super) fn within(&self, tile: &Tile, place: [usize; 2], most: usize) -> Tile {
+    pub(super) fn within(&self, tile: &Tile, place: [usize; 2], [most_rows, most_columns]: [usize; 2]) -> Tile {
         let places = (0..tile.places.len()).map(|operand| self.place_in(tile, place, operand)).collect();
-        let [rows, columns] = [tile.rows - place[0], tile.columns - place[1]].map(|left| left.min(most));
+        let (rows, columns) = ((tile.rows - place[0]).min(most_rows), (tile.columns - place[1]).min(most_columns));
         Tile { rows, columns, places, place: tile.place }
     }
 

@@ -52,12 +52,17 @@ pub(super) fn of_size(size: usize, to: To) -> Option<Transpose> {
     }
 }
 
-/// Copies two pieces as [`transpose::copy_rows`] does, of so many rows of so many cache lines, into rows that lie side by side.
+/// Copies pieces as [`transpose::copy_rows`] does, of so many rows of so many cache lines, into rows that lie side by side.
 ///
 /// # Safety
 /// As there, on a machine with AVX-512; scratch begins on cache lines.
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn copy_lines<const LINES: usize>(from: [*const u8; 2], apart: isize, rows: usize, to: [*mut u8; 2]) {
+pub(super) unsafe fn copy_lines<const LINES: usize, const PIECES: usize>(
+    from: [*const u8; PIECES],
+    apart: isize,
+    rows: usize,
+    to: [*mut u8; PIECES],
+) {
     let (mut from, mut to) = (from, to);
     for _ in 0..rows {
         for (from, to) in from.iter().zip(to) {

@@ -1,104 +1,123 @@
-//! Which parts of a large output are left in the caches: tried out, where the program is run again and again.
+//! Which of several ways a program takes: tried out, where it is run again and again.
 //!
-//! Ordinary stores push out of the caches what will be read, and leave there what they store; stores past them do neither, and go at the pace
-//! of the memory. Which of them takes less time goes by how much cache the threads have between them and by what else wants it. No machine
-//! tells that, and virtual ones tell it wrong. An output of 30 MiB, made of as much on two processors, takes a tenth less time with half of its parts
-//! stored in the ordinary way if each has a last cache of 32 MiB, and a third more if they share one.
+//! What is quickest may go by how much cache the threads have between them, by whether they share a way to memory, and by what else wants either. No machine
+//! tells that, and virtual ones tell it wrong and move their processors about. An output of 30 MiB, made of as much on two processors, takes a tenth
+//! less time with half of its parts left in the caches if each has a last cache of 32 MiB, and a third more if they share one.
 //!
-//! So a program begins with all parts stored past the caches; if it is run again, it tries a few shares for a few runs each, keeps
-//! the quickest, and asks anew from time to time. Nothing but the time depends on it.
+//! So a program begins with its first way; if it is run again, it tries each for a few runs, keeps the quickest, and asks anew from time to time
+//! or when runs begin to take another time. Nothing but the time depends on it: a part makes the same elements whichever way it takes.
 
-use super::machine::last_cache;
-use super::stream::LARGE;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
-use std::thread::available_parallelism;
 use std::time::Instant;
 
-/// Shares are told in parts of so many.
-const OF: usize = 8;
-/// The shares that are tried: how many parts are left in the caches.
-const SHARES: [u8; 4] = [0, 2, 4, 8];
 /// So many runs each.
 const RUNS: usize = 9;
-/// The first of them bring the caches to where that share leaves them.
+/// The first of them bring the caches to where that way leaves them.
 const FIRST: usize = 2;
-/// A share must be better than none by so much: one part in this many.
+/// A way must be better than the first by so much: one part in this many.
 const BETTER: u64 = 50;
 /// After so many runs, the machine may be another.
 const AGAIN: usize = 2048;
+/// It is another if so many runs one after the other take longer or less than expected by one part in so many; it is asked no sooner than after some.
+const ODD: usize = 5;
+const ODD_BY: u64 = 4;
+const SOONEST: usize = 64;
 
-/// The shares of one program.
+/// The ways of one program.
 pub(super) struct Trial {
-    /// The share of this run.
-    share: AtomicU8,
-    is_on: AtomicBool,
-    /// Runs since it was last on.
-    since: AtomicUsize,
-    /// Of the run that it watches: the parts that have ended, and the nanoseconds they took.
+    ways: usize,
+    /// That of this run.
+    way: AtomicUsize,
+    /// The parts that have ended, and the nanoseconds they took since a run had.
     ended: AtomicUsize,
     took: AtomicU64,
-    /// What the runs of this trial took.
-    runs: Mutex<Vec<u64>>,
+    known: Mutex<Known>,
+}
+
+/// What is known of past runs.
+struct Known {
+    /// What the runs of a trial took. There is always room for all of them.
+    runs: Vec<u64>,
+    /// What the last trial found out, if there is none now.
+    settled: Option<Settled>,
+}
+
+/// How long a run takes, how many there were since the trial, and how many of the last ones were odd.
+struct Settled {
+    expected: u64,
+    since: usize,
+    odd: usize,
 }
 
 /// A part that is running.
 pub(super) struct Turn {
-    /// Its output is left in the caches.
-    pub(super) is_kept: bool,
-    began: Option<Instant>,
+    pub(super) way: usize,
+    began: Instant,
 }
 
 impl Trial {
-    /// For an output of so many bytes, if stores may take either way.
-    pub(super) fn of(bytes: usize) -> Option<Trial> {
-        let processors = available_parallelism().map_or(1, usize::from);
-        (LARGE..processors.saturating_mul(last_cache())).contains(&bytes).then(|| Trial {
-            share: AtomicU8::new(SHARES[0]),
-            is_on: AtomicBool::new(true),
-            since: AtomicUsize::new(0),
+    pub(super) fn new(ways: usize) -> Trial {
+        Trial {
+            ways,
+            way: AtomicUsize::new(0),
             ended: AtomicUsize::new(0),
             took: AtomicU64::new(0),
-            runs: Mutex::new(Vec::new()),
-        })
+            known: Mutex::new(Known { runs: Vec::with_capacity(ways * RUNS), settled: None }),
+        }
     }
 
     /// A part begins.
-    pub(super) fn begin(&self, part: usize) -> Turn {
-        if !self.is_on.load(Relaxed) && part == 0 && self.since.fetch_add(1, Relaxed) + 1 == AGAIN {
-            self.share.store(SHARES[0], Relaxed);
-            self.is_on.store(true, Relaxed);
-        }
-        let is_kept = part % OF < usize::from(self.share.load(Relaxed));
-        Turn { is_kept, began: self.is_on.load(Relaxed).then(Instant::now) }
+    pub(super) fn begin(&self) -> Turn {
+        Turn { way: self.way.load(Relaxed), began: Instant::now() }
     }
 
     /// A part of so many has ended. What they took is added up: a thread that comes late changes nothing.
     pub(super) fn end(&self, turn: &Turn, parts: usize) {
-        let Some(began) = turn.began else { return };
-        self.took.fetch_add(began.elapsed().as_nanos() as u64, Relaxed);
-        if self.ended.fetch_add(1, Relaxed) + 1 == parts {
-            self.ended.fetch_sub(parts, Relaxed);
+        self.took.fetch_add(turn.began.elapsed().as_nanos() as u64, Relaxed);
+        if (self.ended.fetch_add(1, Relaxed) + 1).is_multiple_of(parts) {
             self.note(self.took.swap(0, Relaxed));
         }
     }
 
     /// A run has ended, which took so long.
     fn note(&self, took: u64) {
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.push(took);
-        if let Some(&share) = SHARES.get(runs.len() / RUNS) {
-            return self.share.store(share, Relaxed);
-        }
-        let medians: Vec<u64> = runs.chunks_mut(RUNS).map(|runs| median(&mut runs[FIRST..])).collect();
-        let needed = medians[0] - medians[0] / BETTER;
-        let quickest = (1..SHARES.len()).filter(|&k| medians[k] < needed).min_by_key(|&k| medians[k]).unwrap_or(0);
-        runs.clear();
-        self.share.store(SHARES[quickest], Relaxed);
-        self.since.store(0, Relaxed);
-        self.is_on.store(false, Relaxed);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Known { runs, settled } = &mut *known;
+        let way = match settled {
+            None => {
+                runs.push(took);
+                let tried = runs.len() / RUNS;
+                if tried == self.ways {
+                    let (quickest, expected) = quickest(runs);
+                    runs.clear();
+                    *settled = Some(Settled { expected, since: 0, odd: 0 });
+                    quickest
+                } else {
+                    tried
+                }
+            }
+            Some(Settled { expected, since, odd }) => {
+                *since += 1;
+                *odd = if took.abs_diff(*expected) > *expected / ODD_BY { *odd + 1 } else { 0 };
+                if *since < AGAIN && (*since < SOONEST || *odd < ODD) {
+                    return;
+                }
+                *settled = None;
+                0
+            }
+        };
+        self.way.store(way, Relaxed);
     }
+}
+
+/// The quickest way, by what the runs of all took, and how long it takes.
+fn quickest(runs: &mut [u64]) -> (usize, u64) {
+    let mut ways = runs.chunks_mut(RUNS).map(|runs| median(&mut runs[FIRST..])).enumerate();
+    let first = ways.next().expect("there is a first way");
+    let needed = first.1 - first.1 / BETTER;
+    ways.filter(|&(_, took)| took < needed).min_by_key(|&(_, took)| took).unwrap_or(first)
 }
 
 fn median(times: &mut [u64]) -> u64 {
@@ -107,73 +126,109 @@ fn median(times: &mut [u64]) -> u64 {
 }
 
 #[cfg(test)]
+impl Trial {
+    pub(super) fn ways(&self) -> usize {
+        self.ways
+    }
+
+    /// Has the next runs take this way, as if it had been the quickest.
+    pub(super) fn settle_for(&self, way: usize) {
+        let mut known = self.known.lock().expect("nobody panicked");
+        known.settled = Some(Settled { expected: 0, since: 0, odd: 0 });
+        self.way.store(way, Relaxed);
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Ends a trial in which a run with the given share takes so long; the share it settles for.
-    fn settle(trial: &Trial, took: impl Fn(u8, usize) -> u64) -> u8 {
-        for run in 0..SHARES.len() * RUNS {
-            assert!(trial.is_on.load(Relaxed), "run {run}");
-            trial.note(took(trial.share.load(Relaxed), run % RUNS));
-        }
-        assert!(!trial.is_on.load(Relaxed));
-        trial.share.load(Relaxed)
+    const WAYS: usize = 4;
+
+    fn is_settled(trial: &Trial) -> bool {
+        trial.known.lock().expect("nobody panicked").settled.is_some()
     }
 
-    fn trial() -> Trial {
-        Trial::of(LARGE).expect("any machine has so large a cache")
+    /// Ends a trial in which a run takes so long by its way and its number; the way it settles for.
+    fn settle(trial: &Trial, took: impl Fn(usize, usize) -> u64) -> usize {
+        for run in 0..WAYS * RUNS {
+            assert!(!is_settled(trial), "run {run}");
+            assert_eq!(trial.begin().way, run / RUNS);
+            trial.note(took(trial.begin().way, run % RUNS));
+        }
+        assert!(is_settled(trial));
+        trial.begin().way
+    }
+
+    /// A trial that has settled for the last way, whose runs take 700.
+    fn settled() -> Trial {
+        let trial = Trial::new(WAYS);
+        assert_eq!(settle(&trial, |way, _| 1000 - 100 * way as u64), WAYS - 1);
+        trial
     }
 
     #[test]
-    fn the_quickest_share_is_kept() {
-        let slow_at = |share: u8| u64::from(share.abs_diff(4)) * 100;
-        assert_eq!(settle(&trial(), |share, _| 1000 + slow_at(share)), 4);
-        assert_eq!(settle(&trial(), |share, _| 1000 - u64::from(share) * 10), 8);
+    fn the_quickest_way_is_kept() {
+        assert_eq!(settle(&Trial::new(WAYS), |way, _| 1000 + 100 * way.abs_diff(2) as u64), 2);
+        settled();
     }
 
     #[test]
     fn little_is_no_reason_and_neither_are_a_few_runs() {
-        assert_eq!(settle(&trial(), |share, _| 1000 - u64::from(share)), 0);
-        assert_eq!(settle(&trial(), |_, _| 0), 0);
-        let few = |share, run| if share == 2 && run < FIRST + (RUNS - FIRST) / 2 { 10 } else { 1000 };
-        assert_eq!(settle(&trial(), few), 0);
-        assert_eq!(
-            settle(&trial(), |share, run| if (share, run) == (4, RUNS - 1) {
-                9000
-            } else {
-                1000 - u64::from(share) * 30
-            }),
-            8
-        );
+        assert_eq!(settle(&Trial::new(WAYS), |way, _| 1000 - way as u64), 0);
+        assert_eq!(settle(&Trial::new(WAYS), |_, _| 0), 0);
+        let few = |way, run| if way == 2 && run < FIRST + (RUNS - FIRST) / 2 { 10 } else { 1000 };
+        assert_eq!(settle(&Trial::new(WAYS), few), 0);
+        let one = |way, run| if (way, run) == (2, RUNS - 1) { 9000 } else { 1000 - 60 * way as u64 };
+        assert_eq!(settle(&Trial::new(WAYS), one), WAYS - 1);
     }
 
     #[test]
     fn it_asks_again() {
-        let trial = trial();
-        assert_eq!(settle(&trial, |share, _| 1000 - 100 * u64::from(share)), 8);
-        for run in 1..AGAIN {
-            let turns = [0, 1, 7].map(|part| trial.begin(part));
-            assert!(turns.iter().all(|turn| turn.is_kept && turn.began.is_none()), "run {run}");
+        let trial = settled();
+        for run in 0..AGAIN {
+            assert!(is_settled(&trial) && trial.begin().way == WAYS - 1, "run {run}");
+            trial.note(700);
         }
-        assert!(trial.begin(0).began.is_some());
-        assert_eq!(settle(&trial, |share, _| 1000 + 100 * u64::from(share)), 0);
+        assert_eq!(settle(&trial, |way, _| 1000 + 100 * way as u64), 0);
+    }
+
+    #[test]
+    fn it_asks_sooner_if_runs_take_another_time() {
+        for odd in [500, 1000] {
+            let trial = settled();
+            for run in (0..2 * SOONEST).rev() {
+                assert!(is_settled(&trial), "run {run}");
+                trial.note(if run % ODD == 0 { 700 } else { odd });
+            }
+            for run in 0..ODD {
+                assert!(is_settled(&trial), "run {run}");
+                trial.note(odd);
+            }
+            assert!(!is_settled(&trial), "{odd}");
+        }
+    }
+
+    #[test]
+    fn it_does_not_ask_all_the_time() {
+        let trial = settled();
+        for run in 0..SOONEST {
+            assert!(is_settled(&trial), "run {run}");
+            trial.note(2000);
+        }
+        assert!(!is_settled(&trial));
     }
 
     #[test]
     fn a_run_has_ended_when_all_parts_have() {
-        let trial = trial();
-        for run in 0..SHARES.len() * RUNS {
-            for part in 0..5 {
-                assert_eq!(trial.runs.lock().expect("nobody panicked").len(), run);
-                trial.end(&trial.begin(part), 5);
+        let trial = Trial::new(WAYS);
+        let runs = || trial.known.lock().expect("nobody panicked").runs.len();
+        for run in 0..WAYS * RUNS {
+            for _ in 0..5 {
+                assert_eq!(runs(), run);
+                trial.end(&trial.begin(), 5);
             }
         }
-        assert!(!trial.is_on.load(Relaxed));
-    }
-
-    #[test]
-    fn small_outputs_and_those_beyond_all_caches_are_not_tried() {
-        assert!(Trial::of(LARGE - 1).is_none());
-        assert!(Trial::of(usize::MAX).is_none());
+        assert!(is_settled(&trial));
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! Whole blocks are turned in the registers of a kernel ([`super::kernel::turned`]), where the machine has enough of them: what else is
 //! stored between results that go past the caches waits for those. Blocks are then small, for copies to stay in the first cache, and
-//! some of them make a tile. Elsewhere a tile is one block, of which some rows at a time are turned into scratch.
+//! some of them make a tile; they may also be long ([`super::twins_long`]), which is quicker or slower by the machine. Elsewhere a tile is one block, of
+//! which some rows at a time are turned into scratch.
 
 use super::asm::Width;
 use super::build::{Kind, Spec};
@@ -26,6 +27,9 @@ use std::sync::Arc;
 /// So many blocks that are turned in registers make a tile, either way: more of a page is read and written before it is left for others.
 const BLOCKS: usize = 8;
 
+/// Long blocks have so many times the rows and columns.
+pub(super) const LONG: usize = 2;
+
 /// What is only turned is quicker block by block from so many bytes on, of which the last caches hold little, and in rows of as many: by a tenth, where
 /// others take a third longer than tile by tile.
 const ONLY_TURNED: usize = 3 * LARGE;
@@ -37,26 +41,28 @@ const AHEAD: usize = 3;
 /// Two operands that are the same matrix, if they begin at the same place: one is turned, the other is not. Or one that is only turned, and nothing else:
 /// its blocks, too, are read and written faster if each is followed by its mirror image.
 pub(super) struct Twins {
-    turned: usize,
-    plain: Option<usize>,
+    pub(super) turned: usize,
+    pub(super) plain: Option<usize>,
     turn: Transpose,
     /// Makes whole blocks, if there is one for that.
     kernel: Option<Arc<Kernel>>,
+    /// Makes the parts of long blocks.
+    long: Option<Arc<Kernel>>,
     /// The rows and columns of a block.
-    block: usize,
+    pub(super) block: usize,
 }
 
 /// A block, and its mirror image. All that whole blocks need to know is on one cache line.
-struct Pair {
+pub(super) struct Pair {
     /// Where what the block reads begins: as it lies, and turned. Its mirror image reads both the other way round.
-    from: [*const u8; 2],
+    pub(super) from: [*const u8; 2],
     /// Where the results of either go.
-    to: [i64; 2],
+    pub(super) to: [i64; 2],
     rows: u32,
     columns: u32,
     /// The numbers of their tiles. There is no mirror image on the diagonal of the matrix.
     tile: u32,
-    mirror: Option<u32>,
+    pub(super) mirror: Option<u32>,
     /// The row and the column of the block in its tile.
     place: [u32; 2],
 }
@@ -66,7 +72,7 @@ type Pairs = SmallVec<[Pair; 256]>;
 
 impl Pair {
     /// The tile of one side of it, and the row and column there.
-    fn side<'t>(&self, side: usize, tiles: &'t [Tile]) -> (&'t Tile, [usize; 2]) {
+    pub(super) fn side<'t>(&self, side: usize, tiles: &'t [Tile]) -> (&'t Tile, [usize; 2]) {
         let [row, column] = self.place.map(|place| place as usize);
         match self.mirror {
             Some(tile) if side == 1 => (&tiles[tile as usize], [column, row]),
@@ -83,16 +89,18 @@ impl Pair {
 }
 
 /// Blocks to be made, and of what.
-struct Blocks<'b> {
-    twins: &'b Twins,
-    tiles: &'b [Tile],
+pub(super) struct Blocks<'b> {
+    pub(super) twins: &'b Twins,
+    pub(super) tiles: &'b [Tile],
     /// Some of them are only for what is asked for early.
-    pairs: &'b [Pair],
-    on: &'b codegen::Call<'b>,
+    pub(super) pairs: &'b [Pair],
+    pub(super) on: &'b codegen::Call<'b>,
+    /// The rows and columns of a block.
+    pub(super) block: usize,
     /// The bytes from one row of the matrix to the next.
-    apart: isize,
+    pub(super) apart: isize,
     /// Where the pieces of a pair are copied to.
-    to: [*mut u8; 2],
+    pub(super) to: [*mut u8; 2],
 }
 
 /// Where things are in scratch. Rows lie `pitch` bytes apart everywhere.
@@ -105,10 +113,18 @@ struct Room {
     pitch: usize,
 }
 
-/// The kernels of blocks that are whole, for either side of a pair, and of others.
+/// The kernels of blocks that are whole, and of others.
 struct Calls<'k> {
-    whole: Option<[Call<'k>; 2]>,
+    whole: Option<Whole<'k>>,
     any: Call<'k>,
+}
+
+/// The kernel of whole blocks.
+enum Whole<'k> {
+    /// For either side of a pair.
+    Short([Call<'k>; 2]),
+    /// For both, and where the pieces of the next pair are copied to.
+    Long(Call<'k>, [*mut u8; 2]),
 }
 
 impl Twins {
@@ -130,15 +146,19 @@ impl Twins {
             return None;
         }
         let pitch = turned::VECTORS * LINE;
-        let kind = Kind::Turned { operand: operand as u16, pitch: pitch as u16 };
-        let kernel = (spec.full == Width::Z).then(|| cache::kernel(Spec { kind, ..spec.clone() })).flatten();
+        let kernel_for = |pitch: usize| {
+            let kind = Kind::Turned { operand: operand as u16, pitch: pitch as u16 };
+            (spec.full == Width::Z).then(|| cache::kernel(Spec { kind, ..spec.clone() })).flatten()
+        };
+        let kernel = kernel_for(pitch);
+        let long = plain.and_then(|_| kernel_for(LONG * pitch));
         let block = if kernel.is_some() { pitch } else { PIECE_BYTES } / size;
         let is_long = bytes >= ONLY_TURNED && walk.sizes[last] * size >= ONLY_TURNED_ROW;
         let is_only_turned = bases.len() == 1 && spec.words.len() == 1;
         if plain.is_none() && !(is_only_turned && is_long && kernel.is_some()) {
             return None;
         }
-        Some(Twins { turned: operand, plain, turn, kernel, block })
+        Some(Twins { turned: operand, plain, turn, kernel, long, block })
     }
 
     /// The rows and columns of a tile.
@@ -156,13 +176,18 @@ impl Twins {
         self.kernel.is_some()
     }
 
-    /// The kernel of whole blocks.
-    pub(super) fn kernel(&self) -> Option<&Arc<Kernel>> {
-        self.kernel.as_ref()
+    /// Whether blocks may also be long.
+    pub(super) fn have_long(&self) -> bool {
+        self.long.is_some()
+    }
+
+    /// The kernels of whole blocks.
+    pub(super) fn kernels(&self) -> impl Iterator<Item = &Arc<Kernel>> {
+        self.kernel.iter().chain(&self.long)
     }
 
     /// Whether an operand is neither.
-    fn are_others(&self, k: usize) -> bool {
+    pub(super) fn are_others(&self, k: usize) -> bool {
         k != self.turned && Some(k) != self.plain
     }
 
@@ -173,66 +198,85 @@ impl Twins {
 }
 
 impl Tiled {
-    /// Runs a kernel over tiles and their mirror images. Of a tile and its mirror image, the part that has the first has both.
+    /// The tiles that a part makes, of which it has these numbers. Of a tile and its mirror image, the part that has the first makes both, whichever
+    /// way they take: other parts of the same run may take another.
+    pub(super) fn with_mirror_images(&self, numbers: Range<usize>) -> Range<usize> {
+        let tile = |number| self.tile(number, Order::Mirrored);
+        let is_second =
+            |number: usize| (1..self.count()).contains(&number) && self.are_mirrored(&tile(number - 1), &tile(number));
+        let [first, end] = [numbers.start, numbers.end].map(|number| number + usize::from(is_second(number)));
+        first..end
+    }
+
+    /// Runs a kernel over tiles and their mirror images, by long blocks or others.
     ///
     /// # Safety
     /// As for [`Tiled::run`]; the twins are in the call.
     pub(super) unsafe fn run_twins(
         &self,
         twins: &Twins,
-        stores: &Stores,
+        (stores, is_long): (&Stores, bool),
         numbers: Range<usize>,
         on: &codegen::Call<'_>,
     ) {
-        let tile = |number| self.tile(number, Order::Mirrored);
-        let is_second =
-            |number: usize| (1..self.count()).contains(&number) && self.are_mirrored(&tile(number - 1), &tile(number));
-        let [first, end] = [numbers.start, numbers.end].map(|number| number + usize::from(is_second(number)));
+        let Range { start: first, end } = self.with_mirror_images(numbers);
         if first >= end {
             return;
         }
+        let tile = |number| self.tile(number, Order::Mirrored);
         // Beforehand: what is computed between stores past the caches waits for them.
         let tiles: SmallVec<[Tile; 32]> = (first..self.count().min(end + twins.ahead())).map(tile).collect();
         let mut pairs = SmallVec::new();
-        self.list_pairs(twins, &tiles, on, &mut pairs);
+        let (block, kernel) = if is_long { (LONG * twins.block, &twins.long) } else { (twins.block, &twins.kernel) };
+        self.list_pairs(twins, block, &tiles, on, &mut pairs);
         let (size, apart) = (self.bases.size(twins.turned) as usize, self.apart(twins));
-        let pitch = twins.block * size;
-        let kernel = twins.kernel.as_deref().filter(|_| self.output_at(&tiles[0], on) % LINE as i64 == 0);
+        let pitch = block * size;
+        let kernel = kernel.as_deref().filter(|_| self.output_at(&tiles[0], on) % LINE as i64 == 0);
         let [any_bytes, whole_bytes] = [stores.frame_bytes(), kernel.map_or(0, |kernel| kernel.frame_bytes)]
             .map(|bytes| bytes.next_multiple_of(LINE));
         let frames = any_bytes + 2 * whole_bytes;
-        let mut scratch = Scratch::new(frames + (2 * twins.block + LINE / size) * pitch);
+        // Of long blocks, those of the next pair have their places too.
+        let pieces = if is_long { 4 } else { 2 };
+        let mut scratch = Scratch::new(frames + (pieces * block + LINE / size) * pitch);
         // SAFETY: the frames have the kernels' sizes and start on cache lines, and copies come after them; the rows and columns told to the kernels
         // and to those that copy and turn are of the program's index space, for which the caller vouches.
         unsafe {
             let start = scratch.start();
-            let piece = |number: usize| start.add(frames + number * twins.block * pitch);
+            let piece = |number: usize| start.add(frames + number * block * pitch);
             let rooms = [[0, 1], [1, 0]].map(|[plain, other]| Room {
                 plain: piece(plain),
                 other: piece(other),
-                strip: piece(2),
+                strip: piece(pieces),
                 pitch,
             });
             let whole = kernel.map(|kernel| {
-                [0, 1].map(|side| {
-                    let mut call = Call::new(kernel, start.add(any_bytes + side * whole_bytes));
+                let call = |side| Call::new(kernel, start.add(any_bytes + side * whole_bytes));
+                let prepared = |side| {
+                    let mut call = call(side);
                     self.prepare_whole(twins, &rooms[side], on, &mut call);
                     call
-                })
+                };
+                match is_long {
+                    true => Whole::Long(self.prepare_long(twins, on, call(0)), [2, 3].map(piece)),
+                    false => Whole::Short([0, 1].map(prepared)),
+                }
             });
             let any = Call::new(stores.choose(self.output_at(&tiles[0], on)), start);
             let mut calls = Calls { whole, any };
             self.prepare(twins, pitch, on, &mut calls.any);
             let blocks =
-                Blocks { twins, tiles: &tiles, pairs: &pairs, on, apart, to: [rooms[0].plain, rooms[0].other] };
+                Blocks { twins, tiles: &tiles, pairs: &pairs, on, block, apart, to: [rooms[0].plain, rooms[0].other] };
             let count = pairs.iter().take_while(|pair| (pair.tile as usize) < end - first).count();
-            let is_whole = |pair: &Pair| [pair.rows, pair.columns].iter().all(|&side| side as usize == twins.block);
+            let is_whole = |pair: &Pair| [pair.rows, pair.columns].iter().all(|&side| side as usize == block);
             let mut at = 0;
             while at < count {
                 if let Some(whole) = &mut calls.whole {
                     let begun = at;
                     at += pairs[at..count].iter().take_while(|pair| is_whole(pair)).count();
-                    self.run_whole(&blocks, begun..at, whole);
+                    match whole {
+                        Whole::Short(calls) => self.run_whole(&blocks, begun..at, calls),
+                        Whole::Long(call, to) => self.run_long(&blocks, begun..at, call, *to),
+                    }
                 }
                 if at < count {
                     self.run_any(&blocks, at, &mut calls.any, &rooms);
@@ -244,7 +288,7 @@ impl Tiled {
     }
 
     /// The blocks of tiles, of which all are followed by their mirror images but those on the diagonal.
-    fn list_pairs(&self, twins: &Twins, tiles: &[Tile], on: &codegen::Call<'_>, pairs: &mut Pairs) {
+    fn list_pairs(&self, twins: &Twins, block: usize, tiles: &[Tile], on: &codegen::Call<'_>, pairs: &mut Pairs) {
         let (size, apart) = (self.bases.size(twins.turned) as isize, self.apart(twins));
         let out_apart = self.strides(on.loads.len())[0] * self.stored;
         let mut tile = 0;
@@ -256,10 +300,10 @@ impl Tiled {
             // Of the same matrix, row and column change places.
             let plain = turned.wrapping_offset(self.below_diagonal(this) * (apart - size));
             let outputs = [this, next.unwrap_or(this)].map(|tile| self.output_at(tile, on));
-            for column in (0..this.columns).step_by(twins.block) {
+            for column in (0..this.columns).step_by(block) {
                 // On the diagonal, the other blocks are mirror images.
                 let end = if next.is_some() { this.rows } else { this.rows.min(column + 1) };
-                for row in (0..end).step_by(twins.block) {
+                for row in (0..end).step_by(block) {
                     let mirror = if next.is_some() { Some(tile + 1) } else { (row != column).then_some(tile) };
                     let [down, across] = [row, column].map(|place| place as isize);
                     let to = |place: isize, other: isize| place as i64 * out_apart + other as i64 * self.stored;
@@ -269,8 +313,8 @@ impl Tiled {
                             turned.wrapping_offset(across * apart + down * size),
                         ],
                         to: [outputs[0] + to(down, across), outputs[1] + to(across, down)],
-                        rows: (this.rows - row).min(twins.block) as u32,
-                        columns: (this.columns - column).min(twins.block) as u32,
+                        rows: (this.rows - row).min(block) as u32,
+                        columns: (this.columns - column).min(block) as u32,
                         tile: tile as u32,
                         mirror: mirror.map(|tile| tile as u32),
                         place: [row, column].map(|place| place as u32),
@@ -282,12 +326,12 @@ impl Tiled {
     }
 
     /// The bytes from one row of the matrix to the next.
-    fn apart(&self, twins: &Twins) -> isize {
+    pub(super) fn apart(&self, twins: &Twins) -> isize {
         (self.strides(twins.turned)[1] * self.bases.size(twins.turned)) as isize
     }
 
     /// Tells a kernel what is the same for all blocks.
-    fn prepare(&self, twins: &Twins, pitch: usize, on: &codegen::Call<'_>, call: &mut Call<'_>) {
+    pub(super) fn prepare(&self, twins: &Twins, pitch: usize, on: &codegen::Call<'_>, call: &mut Call<'_>) {
         let operands = on.loads.len();
         call.scalars(on.scalars);
         for k in (0..operands).filter(|&k| twins.are_others(k)) {
@@ -308,7 +352,7 @@ impl Tiled {
     }
 
     /// Tells a kernel where operands beside the twins begin, at some place of a tile.
-    fn others_at(
+    pub(super) fn others_at(
         &self,
         twins: &Twins,
         (tile, place): (&Tile, [usize; 2]),
@@ -325,17 +369,17 @@ impl Tiled {
     /// # Safety
     /// As for [`Tiled::run`]; the kernels have been told all that is the same for all blocks.
     unsafe fn run_whole(&self, blocks: &Blocks<'_>, numbers: Range<usize>, calls: &mut [Call<'_>; 2]) {
-        let &Blocks { twins, tiles, pairs, on, apart, to } = blocks;
+        let &Blocks { twins, tiles, pairs, on, block, apart, to } = blocks;
         let operands = on.loads.len();
         let has_others = (0..operands).any(|k| twins.are_others(k));
-        let half = (twins.block / 2) as isize * apart;
+        let half = (block / 2) as isize * apart;
         for at in numbers {
             let pair = &pairs[at];
             let soon = pairs.get(at + AHEAD).unwrap_or(pair).from;
             // SAFETY: the caller's promise; blocks are copied to where the kernels find them, and have a whole number of times the rows that these
             // turn at once.
             unsafe {
-                transpose_wide::copy_lines::<{ turned::VECTORS }>(pair.from, apart, twins.block, to);
+                transpose_wide::copy_lines::<{ turned::VECTORS }, 2>(pair.from, apart, block, to);
                 for (side, call) in calls.iter_mut().take(1 + usize::from(pair.mirror.is_some())).enumerate() {
                     if has_others {
                         self.others_at(twins, pair.side(side, tiles), on, call);
@@ -355,14 +399,14 @@ impl Tiled {
     /// # Safety
     /// As for [`Tiled::run`].
     unsafe fn run_any(&self, blocks: &Blocks<'_>, at: usize, call: &mut Call<'_>, rooms: &[Room; 2]) {
-        let &Blocks { twins, tiles, pairs, on, apart, to } = blocks;
+        let &Blocks { twins, tiles, pairs, apart, to, .. } = blocks;
         let (size, pair) = (self.bases.size(twins.turned) as usize, &pairs[at]);
         let soon = pairs.get(at + AHEAD).unwrap_or(pair).pieces(apart, size);
         // SAFETY: the caller's promise.
         unsafe {
             transpose::copy_rows(&pair.pieces(apart, size), to, rooms[0].pitch);
             for side in 0..1 + usize::from(pair.mirror.is_some()) {
-                self.any_side(twins, pair.side(side, tiles), on, call, (&rooms[side], &soon[side]));
+                self.any_side(blocks, pair.side(side, tiles), call, (&rooms[side], &soon[side]));
             }
         }
     }
@@ -373,15 +417,14 @@ impl Tiled {
     /// As for [`Tiled::run`]; the pieces have been copied.
     unsafe fn any_side(
         &self,
-        twins: &Twins,
+        &Blocks { twins, on, block, .. }: &Blocks<'_>,
         (tile, place): (&Tile, [usize; 2]),
-        on: &codegen::Call<'_>,
         call: &mut Call<'_>,
         (room, soon): (&Room, &Piece),
     ) {
         let size = self.bases.size(twins.turned) as usize;
         let at_once = LINE / size;
-        let block = self.within(tile, place, twins.block);
+        let block = self.within(tile, place, [block; 2]);
         self.go_to(&block, on, call);
         twins.plain.into_iter().for_each(|plain| call.pointer(plain, room.plain.addr() as i64));
         for first in (0..block.rows).step_by(at_once) {

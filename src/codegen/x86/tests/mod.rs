@@ -73,6 +73,19 @@ fn run_on(
     Ok(out.elements(program.stored, &places))
 }
 
+/// Has the program take each way that it knows, in turn.
+fn each_way(compiled: &Compiled, mut run: impl FnMut()) {
+    let trial = match &compiled.0 {
+        codegen::Kind::Jit(jit) => jit.trial(),
+        codegen::Kind::Block(_) => None,
+    };
+    let Some(trial) = trial else { return run() };
+    for way in 0..trial.ways() {
+        trial.settle_for(way);
+        run();
+    }
+}
+
 /// Checks a program, if it is served, against what it should give.
 #[track_caller]
 pub(in crate::codegen) fn check_against(
@@ -87,21 +100,22 @@ pub(in crate::codegen) fn check_against(
         let Some(compiled) = jit_for(program, bytes, full) else { return false };
         let buffers: Vec<Guarded> = operands.iter().map(|values| Guarded::of(values, at_end)).collect();
         let loads: Vec<*const u8> = buffers.iter().map(Guarded::start).collect();
-        let found = run_on(program, &compiled, &loads, told, at_end);
-        let (expected, found) = match (expected, found) {
-            (Ok(expected), Ok(found)) => (expected, found),
-            (expected, found) => {
-                assert_eq!(expected.as_ref().err(), found.as_ref().err(), "{full:?} {program:#?} {told:?}");
-                continue;
+        each_way(&compiled, || {
+            let found = run_on(program, &compiled, &loads, told, at_end);
+            let (expected, found) = match (expected, found) {
+                (Ok(expected), Ok(found)) => (expected, found),
+                (expected, found) => {
+                    return assert_eq!(expected.as_ref().err(), found.as_ref().err(), "{full:?} {program:#?} {told:?}");
+                }
+            };
+            assert_eq!(found.len(), expected.len());
+            for (i, (&expected, &found)) in expected.iter().zip(&found).enumerate() {
+                assert!(
+                    Scalar::of(expected).same(Scalar::of(found)),
+                    "output {i}: expected {expected:?}, found {found:?} by {full:?} in {program:#?} {told:?}"
+                );
             }
-        };
-        assert_eq!(found.len(), expected.len());
-        for (i, (&expected, &found)) in expected.iter().zip(&found).enumerate() {
-            assert!(
-                Scalar::of(expected).same(Scalar::of(found)),
-                "output {i}: expected {expected:?}, found {found:?} by {full:?} in {program:#?} {told:?}"
-            );
-        }
+        });
     }
     !widths().is_empty()
 }

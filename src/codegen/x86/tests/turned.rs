@@ -5,10 +5,10 @@ use super::super::kernel::Kernel;
 use super::super::tiled::PIECE_BYTES;
 use super::super::{Jit, Kind, is_wide_machine, machine};
 use super::guarded::Guarded;
-use super::{check, jit_for, listing, run_on, widths};
-use crate::codegen::Around;
+use super::{check, each_way, jit_for, listing, run_on, widths};
 use crate::codegen::block::tests::Random;
-use crate::codegen::block::tests::scalar::{Scalar, Told, evaluate};
+use crate::codegen::block::tests::scalar::{Scalar, Told, evaluate, places};
+use crate::codegen::{self, Around, Call};
 use crate::dtype::{DType, Literal};
 use crate::lower::program::{Access, Load, LoopProgram, dense};
 use crate::ops::math;
@@ -152,10 +152,12 @@ fn check_with_transpose(
     let loads = [buffers[0].start(), buffers[0].start(), buffers[1].start()];
     for &full in widths() {
         let compiled = jit_for(&program, usize::MAX, full).expect("it is served");
-        let found = run_on(&program, &compiled, &loads, told, false).expect("no faults");
-        let is_same = |(&a, &b): (&Literal, &Literal)| Scalar::of(a).same(Scalar::of(b));
-        assert_eq!(found.len(), expected.len());
-        assert!(found.iter().zip(&expected).all(is_same), "{dtype} {batch} {n} {pitch} {full:?}");
+        each_way(&compiled, || {
+            let found = run_on(&program, &compiled, &loads, told, false).expect("no faults");
+            let is_same = |(&a, &b): (&Literal, &Literal)| Scalar::of(a).same(Scalar::of(b));
+            assert_eq!(found.len(), expected.len());
+            assert!(found.iter().zip(&expected).all(is_same), "{dtype} {batch} {n} {pitch} {full:?}");
+        });
     }
     program
 }
@@ -181,10 +183,10 @@ fn a_large_matrix_meets_its_own_transpose() {
     }
 }
 
-/// The kernel that turns an operand in registers, if the program has one for large outputs.
-fn turning_kernel(program: &LoopProgram) -> Option<Arc<Kernel>> {
+/// The kernels that turn an operand in registers, if the program has some for large outputs.
+fn turning_kernels(program: &LoopProgram) -> Vec<Arc<Kernel>> {
     let jit = Jit::of(program, Around { bytes: usize::MAX, ..Around::default() }, Width::Z).expect("it is served");
-    jit.kernels().into_iter().find(|kernel| kernel.assembly().starts_with("; a map that turns in"))
+    jit.kernels().into_iter().filter(|kernel| kernel.assembly().starts_with("; a map that turns in")).collect()
 }
 
 #[test]
@@ -200,7 +202,7 @@ fn squares_that_are_only_turned_are_followed_by_their_mirror_images() {
                 assert!(check(&program, &operands), "{dtype} is served");
                 let on_lines = (n * dtype.size()).is_multiple_of(64);
                 let has_blocks = is_wide_machine() && dtype.size() >= 4 && n * dtype.size() >= 2048 && on_lines;
-                assert_eq!(turning_kernel(&program).is_some(), has_blocks, "{dtype} {n}");
+                assert_eq!(turning_kernels(&program).len(), usize::from(has_blocks), "{dtype} {n}");
             }
         }
     }
@@ -224,9 +226,10 @@ fn blocks_are_turned_in_registers() {
                 emit.add(product, values[2])
             });
             if is_wide_machine() {
-                let kernel = turning_kernel(&program);
-                assert_eq!(kernel.is_some(), n * dtype.size() > PIECE_BYTES, "small squares are one tile");
-                kernel.iter().for_each(|k| listing::check(&k.code, &k.constants, &k.assembly()));
+                // One for short blocks, and one for long ones; small squares are one tile.
+                let kernels = turning_kernels(&program);
+                assert_eq!(kernels.len(), if n * dtype.size() > PIECE_BYTES { 2 } else { 0 }, "{dtype} {n}");
+                kernels.iter().for_each(|k| listing::check(&k.code, &k.constants, &k.assembly()));
             }
         }
     }
@@ -246,7 +249,7 @@ fn what_takes_many_registers_or_knows_its_place_is_turned_into_scratch() {
         emit.add(difference, position)
     });
     if is_wide_machine() {
-        assert!(turning_kernel(&sine).is_none() && turning_kernel(&place).is_none());
+        assert!(turning_kernels(&sine).is_empty() && turning_kernels(&place).is_empty());
     }
 }
 
@@ -293,5 +296,40 @@ fn squares_are_walked_tile_by_tile_with_the_mirror_image_next() {
             program(&mut random, &sizes, &loads, DType::F32, |emit, values| emit.sub(values[0], values[1]));
         assert!(check(&program, &operands));
         assert_eq!(is_tiled(&program), machine());
+    }
+}
+
+/// Several threads may run a program at once, and what one of them finds out changes the way of the others' next parts.
+#[test]
+fn parts_of_one_run_may_take_different_ways() {
+    let mut random = Random::new(21);
+    for (n, is_only_turned) in [(1104, true), (1072, false)] {
+        let (turned, straight) = ((DType::F32, 0, vec![1, n as i64]), (DType::F32, 0, vec![n as i64, 1]));
+        let loads = if is_only_turned { vec![turned] } else { vec![turned, straight] };
+        let (program, operands) = program(&mut random, &[n, n], &loads, DType::F32, |emit, values| {
+            values.into_iter().reduce(|a, b| emit.sub(a, b)).expect("operands")
+        });
+        let matrix = Guarded::of(&operands[0], false);
+        let operands = vec![operands[0].clone(); program.loads.len()];
+        let expected = evaluate(&program, &operands, &Told::default()).expect("no faults");
+        for &full in widths() {
+            let compiled = jit_for(&program, usize::MAX, full).expect("it is served");
+            assert!(compiled.parts() > 2, "{n}");
+            for first_way in [0, 1] {
+                let mut out = Guarded::new(n * n * 4, false);
+                let loads = vec![matrix.start(); operands.len()];
+                let call = Call { loads: &loads, scalars: &[], out: out.start_mut(), origin: 0 };
+                for part in 0..compiled.parts() {
+                    if let codegen::Kind::Jit(jit) = &compiled.0 {
+                        jit.trial().into_iter().for_each(|trial| trial.settle_for((first_way + part) % 2));
+                    }
+                    // SAFETY: both buffers have room for all elements.
+                    unsafe { compiled.run(part, &call) }.expect("no faults");
+                }
+                let found = out.elements(DType::F32, &places(&program));
+                let same = |(&one, &other): (&Literal, &Literal)| Scalar::of(one).same(Scalar::of(other));
+                assert!(expected.iter().zip(&found).all(same), "{n}, {full:?}, first way {first_way}");
+            }
+        }
     }
 }

@@ -104,6 +104,16 @@ impl Compiled {
         }
     }
 
+    /// Whether the parts of this run are better begun with the last ones; asked once for each run. Every other run of what reads much memory goes the
+    /// other way: it finds in the caches what the one before read last.
+    pub(crate) fn goes_back(&self) -> bool {
+        match &self.0 {
+            #[cfg(all(target_arch = "x86_64", unix))]
+            Kind::Jit(jit) => jit.goes_back(),
+            Kind::Block(_) => false,
+        }
+    }
+
     /// The machine code as text.
     pub(crate) fn assembly(&self) -> String {
         match &self.0 {

@@ -2,7 +2,7 @@
 
 use super::prepared::{Piece, Place, Prepared, Ready, Value};
 use super::structural;
-use super::threads::parallel;
+use super::threads::{End, parallel, parallel_from};
 use crate::codegen::Call;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -175,8 +175,9 @@ unsafe fn run_apart(pieces: &[Piece], space: &Space) -> Result<(), Failure> {
     let failed = space.failures();
     if let [piece] = pieces {
         let (bound, failed) = (piece.bind(space), &failed);
+        let end = if piece.compiled.goes_back() { End::Last } else { End::First };
         // SAFETY: the caller's promise; parts write apart from each other.
-        parallel(piece.compiled.parts(), &move |part| failed.note(unsafe { bound.run(part) }));
+        parallel_from(end, piece.compiled.parts(), &move |part| failed.note(unsafe { bound.run(part) }));
     } else {
         let total = pieces.iter().map(|piece| piece.compiled.parts()).sum();
         parallel(total, &|part| {

@@ -1,7 +1,7 @@
 //! The threads, and how a job's parts are handed to them.
 //!
-//! A job is a closure and a number of parts. Each thread has a *share*: neighbouring parts, which it claims from the first on.
-//! Whoever has finished its own claims from the end of another's, so a worker the system has put aside holds nobody up unless it
+//! A job is a closure and a number of parts. Each thread has a *share*: neighbouring parts, which it claims from the first on, or from the last.
+//! Whoever has finished its own claims from the other end of another's, so a worker the system has put aside holds nobody up unless it
 //! has already begun a part. Shares are the same for every job of so many parts: a thread meets the numbers again that it
 //! had before, and finds them in the caches (a sum over twice as much as the last cache holds takes two thirds of the time).
 //!
@@ -73,19 +73,39 @@ fn default_threads(variable: Option<&str>) -> usize {
 /// runs its parts one after the other on the calling thread. A panic in a part comes out here, after all
 /// parts that were begun have ended (if several panic, that of the lowest part).
 pub(crate) fn parallel(parts: usize, f: &(dyn Fn(usize) + Sync)) {
+    parallel_from(End::First, parts, f);
+}
+
+/// As [`parallel`]; each thread begins at this end of its share.
+pub(crate) fn parallel_from(end: End, parts: usize, f: &(dyn Fn(usize) + Sync)) {
     if parts <= 1 || threads() == 1 {
-        return (0..parts).for_each(f);
+        return in_order(end, parts, f);
     }
-    POOL.run(threads(), parts, f);
+    POOL.run(threads(), end, parts, f);
+}
+
+/// An end of a list of parts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    First,
+    Last,
+}
+
+/// Runs all parts on this thread.
+fn in_order(end: End, parts: usize, f: impl FnMut(usize)) {
+    match end {
+        End::First => (0..parts).for_each(f),
+        End::Last => (0..parts).rev().for_each(f),
+    }
 }
 
 /// As [`parallel`], on at most `most` threads. Each call of `f` is told the seat of its thread, below `most`: no two calls that run at the
 /// same time have the same, so a seat may have memory of its own.
 pub(crate) fn seated(most: usize, parts: usize, f: &(dyn Fn(usize, usize) + Sync)) {
     let threads = threads().min(most);
-    let in_order = parts <= 1 || threads <= 1 || !POOL.offer(threads, parts, &|part| f(part, SEAT.get()));
-    if in_order {
-        (0..parts).for_each(|part| f(part, 0));
+    let is_shared = parts > 1 && threads > 1 && POOL.offer(threads, End::First, parts, &|part| f(part, SEAT.get()));
+    if !is_shared {
+        in_order(End::First, parts, |part| f(part, 0));
     }
 }
 
@@ -118,6 +138,8 @@ struct Desk {
     desks: AtomicUsize,
     /// How many workers may join the job: those with a lower number.
     helpers: AtomicUsize,
+    /// Whether they begin with the last claims of their shares.
+    is_from_last: AtomicBool,
     /// Read only by holders of an unfinished claim, written only while there is none.
     job: UnsafeCell<Job>,
 }
@@ -175,13 +197,15 @@ impl Desk {
             share: AtomicU64::new(0),
             desks: AtomicUsize::new(0),
             helpers: AtomicUsize::new(0),
+            is_from_last: AtomicBool::new(false),
             job: UnsafeCell::new(Job { f: &|_| (), parts: 0, stride: 1 }),
         }
     }
 
-    /// The first claim of the share of a job, or the last, if any is left.
-    fn claim(&self, number: u64, first: bool) -> Option<usize> {
+    /// A claim of the share of a job, if any is left: the next one for the thread whose share it is, or the one it would take last.
+    fn claim(&self, number: u64, is_own: bool) -> Option<usize> {
         let mut now = self.share.load(Acquire);
+        let first = is_own != self.is_from_last.load(Relaxed);
         loop {
             let open = open_claims(now);
             if job_number(now) != number || open.is_empty() {
@@ -208,14 +232,14 @@ impl Pool {
     }
 
     /// Runs all parts on up to `threads` threads, the calling one included; on that alone if another job is on.
-    fn run(&'static self, threads: usize, parts: usize, f: &(dyn Fn(usize) + Sync)) {
-        if !self.offer(threads, parts, f) {
-            (0..parts).for_each(f);
+    fn run(&'static self, threads: usize, end: End, parts: usize, f: &(dyn Fn(usize) + Sync)) {
+        if !self.offer(threads, end, parts, f) {
+            in_order(end, parts, f);
         }
     }
 
     /// Runs all parts on up to `threads` threads, the calling one included; `false` if another job is on, and nothing was run.
-    fn offer(&'static self, threads: usize, parts: usize, f: &(dyn Fn(usize) + Sync)) -> bool {
+    fn offer(&'static self, threads: usize, end: End, parts: usize, f: &(dyn Fn(usize) + Sync)) -> bool {
         let mut crew = match self.crew.try_lock() {
             Ok(crew) => crew,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -244,6 +268,7 @@ impl Pool {
             unsafe { *desk.job.get() = Job { f, parts, stride } };
             desk.desks.store(desks, Relaxed);
             desk.helpers.store(helpers, Relaxed);
+            desk.is_from_last.store(end == End::Last, Relaxed);
             let [first, end] = [k, k + 1].map(|k| (claims * k / desks) as u64);
             desk.share.store(number << 32 | first << 16 | end, Release);
         }

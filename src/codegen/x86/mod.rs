@@ -99,6 +99,14 @@ impl Jit {
         }
     }
 
+    /// See [`super::Compiled::goes_back`].
+    pub(super) fn goes_back(&self) -> bool {
+        match &self.0 {
+            Kind::Tiled(tiled) => tiled.goes_back(),
+            Kind::Map(_) | Kind::Fold(_) => false,
+        }
+    }
+
     /// See [`super::Compiled::partial_bytes`].
     pub(super) fn partial_bytes(&self) -> usize {
         match &self.0 {

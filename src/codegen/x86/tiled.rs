@@ -26,6 +26,8 @@ use crate::lower::program::{LoopProgram, dense};
 use crate::ops::vector::Word;
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Shorter axes are not worth turning.
 const SHORTEST: usize = 8;
@@ -37,6 +39,8 @@ pub(super) const PIECE_BYTES: usize = 256;
 const STRAIGHT_BYTES: [usize; 2] = [1024, 256];
 /// The same for tiles that are followed by their mirror images.
 const MIRRORED_BYTES: [usize; 2] = [1024, 128];
+/// The second way of squares that meet their transposes.
+const SECOND: usize = 1;
 /// The bytes of a cache line.
 pub(super) const LINE: usize = 64;
 /// About the bytes that are stored before more of the next tile is asked for: memory is slower to serve much of either at once.
@@ -100,6 +104,8 @@ pub(super) struct Tiled {
     twins: Option<Twins>,
     /// Whether they go by short blocks or, in the second way, by long ones; what is only turned goes tile by tile then.
     pub(super) trial: Option<Trial>,
+    /// Whether the next run in the second way goes back.
+    goes_back: AtomicBool,
     /// The next tile is asked for early.
     fetches: bool,
     /// Into the second cache: if results are stored past the caches line by line, it takes twice as long to bring it nearer.
@@ -190,7 +196,8 @@ impl Tiled {
             mirrored,
             band,
             twins,
-            trial: has_ways.then(|| Trial::new(2)),
+            trial: has_ways.then(|| Trial::new(SECOND + 1)),
+            goes_back: AtomicBool::new(false),
             fetches: around.bytes >= LARGE,
             half_way: is_on_lines,
             walk,
@@ -218,6 +225,12 @@ impl Tiled {
     pub(super) fn count(&self) -> usize {
         let [across, down] = self.grid();
         self.outside * across * down
+    }
+
+    /// See [`codegen::Compiled::goes_back`]. Only in the second way: where each processor has a last cache of its own, going back is slower.
+    pub(super) fn goes_back(&self) -> bool {
+        let is_second = self.trial.as_ref().is_some_and(|trial| trial.way() == SECOND);
+        is_second && self.goes_back.fetch_xor(true, Relaxed)
     }
 
     pub(super) fn parts(&self) -> usize {
@@ -283,7 +296,7 @@ impl Tiled {
         }
         let turn = self.trial.as_ref().map(Trial::begin);
         // SAFETY: the caller's promise.
-        unsafe { self.run_tiles(numbers, turn.as_ref().is_some_and(|turn| turn.way == 1), on) };
+        unsafe { self.run_tiles(numbers, turn.as_ref().is_some_and(|turn| turn.way == SECOND), on) };
         if let (Some(trial), Some(turn)) = (&self.trial, &turn) {
             trial.end(turn, self.parts());
         }

@@ -7,22 +7,28 @@
 //! So a program begins with its first way; if it is run again, it tries each for a few runs, keeps the quickest, and asks anew from time to time
 //! or when runs begin to take another time. Nothing but the time depends on it: a part makes the same elements whichever way it takes.
 
+use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// So many runs each.
-const RUNS: usize = 9;
-/// The first of them bring the caches to where that way leaves them.
+/// So many runs of each, one way after the other, and all of it again: a machine that wakes up, or is wanted by others for a while, is so for all.
+const RUNS: usize = 8;
+const ROUNDS: usize = 2;
+/// The first of those runs bring the caches to where that way leaves them.
 const FIRST: usize = 2;
+/// Of the others, the one that so many are quicker than: noise only ever adds, but a few may have been lucky.
+const LUCKY: usize = 3;
 /// A way must be better than the first by so much: one part in this many.
 const BETTER: u64 = 50;
 /// After so many runs, the machine may be another.
 const AGAIN: usize = 2048;
-/// It is another if so many runs one after the other take longer or less than expected by one part in so many; it is asked no sooner than after some.
+/// It is another if so many runs one after the other are odd: they take longer than expected by one part in so many, or less, which noise seldom does, by
+/// a smaller one. It is asked no sooner than after some.
 const ODD: usize = 5;
-const ODD_BY: u64 = 4;
+const LONGER_BY: u64 = 4;
+const LESS_BY: u64 = 8;
 const SOONEST: usize = 64;
 
 /// The ways of one program.
@@ -64,13 +70,18 @@ impl Trial {
             way: AtomicUsize::new(0),
             ended: AtomicUsize::new(0),
             took: AtomicU64::new(0),
-            known: Mutex::new(Known { runs: Vec::with_capacity(ways * RUNS), settled: None }),
+            known: Mutex::new(Known { runs: Vec::with_capacity(ways * RUNS * ROUNDS), settled: None }),
         }
+    }
+
+    /// The way of the next part.
+    pub(super) fn way(&self) -> usize {
+        self.way.load(Relaxed)
     }
 
     /// A part begins.
     pub(super) fn begin(&self) -> Turn {
-        Turn { way: self.way.load(Relaxed), began: Instant::now() }
+        Turn { way: self.way(), began: Instant::now() }
     }
 
     /// A part of so many has ended. What they took is added up: a thread that comes late changes nothing.
@@ -88,19 +99,19 @@ impl Trial {
         let way = match settled {
             None => {
                 runs.push(took);
-                let tried = runs.len() / RUNS;
-                if tried == self.ways {
-                    let (quickest, expected) = quickest(runs);
+                if runs.len() == self.ways * RUNS * ROUNDS {
+                    let (quickest, expected) = quickest(runs, self.ways);
                     runs.clear();
                     *settled = Some(Settled { expected, since: 0, odd: 0 });
                     quickest
                 } else {
-                    tried
+                    runs.len() / RUNS % self.ways
                 }
             }
             Some(Settled { expected, since, odd }) => {
                 *since += 1;
-                *odd = if took.abs_diff(*expected) > *expected / ODD_BY { *odd + 1 } else { 0 };
+                let usual = *expected - *expected / LESS_BY..=*expected + *expected / LONGER_BY;
+                *odd = if usual.contains(&took) { 0 } else { *odd + 1 };
                 if *since < AGAIN && (*since < SOONEST || *odd < ODD) {
                     return;
                 }
@@ -112,17 +123,19 @@ impl Trial {
     }
 }
 
-/// The quickest way, by what the runs of all took, and how long it takes.
-fn quickest(runs: &mut [u64]) -> (usize, u64) {
-    let mut ways = runs.chunks_mut(RUNS).map(|runs| median(&mut runs[FIRST..])).enumerate();
-    let first = ways.next().expect("there is a first way");
-    let needed = first.1 - first.1 / BETTER;
-    ways.filter(|&(_, took)| took < needed).min_by_key(|&(_, took)| took).unwrap_or(first)
-}
-
-fn median(times: &mut [u64]) -> u64 {
-    times.sort_unstable();
-    times[times.len() / 2]
+/// The quickest of so many ways, by what the runs of all took, and how long it takes as a rule.
+fn quickest(runs: &[u64], ways: usize) -> (usize, u64) {
+    let sorted = |way: usize| {
+        let of_way = runs.chunks(RUNS).skip(way).step_by(ways);
+        let mut times: SmallVec<[u64; 16]> = of_way.flat_map(|runs| &runs[FIRST..]).copied().collect();
+        times.sort_unstable();
+        times
+    };
+    let needed = sorted(0)[LUCKY] - sorted(0)[LUCKY] / BETTER;
+    let others = (1..ways).filter(|&way| sorted(way)[LUCKY] < needed);
+    let quickest = others.min_by_key(|&way| sorted(way)[LUCKY]).unwrap_or(0);
+    let times = sorted(quickest);
+    (quickest, times[times.len() / 2])
 }
 
 #[cfg(test)]
@@ -149,12 +162,15 @@ mod tests {
         trial.known.lock().expect("nobody panicked").settled.is_some()
     }
 
-    /// Ends a trial in which a run takes so long by its way and its number; the way it settles for.
+    /// Ends a trial in which a run takes so long by its way and its number among those; the way it settles for.
     fn settle(trial: &Trial, took: impl Fn(usize, usize) -> u64) -> usize {
-        for run in 0..WAYS * RUNS {
+        let mut runs = [0; WAYS];
+        for run in 0..WAYS * RUNS * ROUNDS {
             assert!(!is_settled(trial), "run {run}");
-            assert_eq!(trial.begin().way, run / RUNS);
-            trial.note(took(trial.begin().way, run % RUNS));
+            let way = trial.begin().way;
+            assert_eq!(way, run / RUNS % WAYS);
+            trial.note(took(way, runs[way]));
+            runs[way] += 1;
         }
         assert!(is_settled(trial));
         trial.begin().way
@@ -177,10 +193,18 @@ mod tests {
     fn little_is_no_reason_and_neither_are_a_few_runs() {
         assert_eq!(settle(&Trial::new(WAYS), |way, _| 1000 - way as u64), 0);
         assert_eq!(settle(&Trial::new(WAYS), |_, _| 0), 0);
-        let few = |way, run| if way == 2 && run < FIRST + (RUNS - FIRST) / 2 { 10 } else { 1000 };
+        let few = |way, run| if way == 2 && run < FIRST + LUCKY { 10 } else { 1000 };
         assert_eq!(settle(&Trial::new(WAYS), few), 0);
-        let one = |way, run| if (way, run) == (2, RUNS - 1) { 9000 } else { 1000 - 60 * way as u64 };
-        assert_eq!(settle(&Trial::new(WAYS), one), WAYS - 1);
+        let slow = |way, run| if way == 3 && run >= RUNS { 9000 } else { 1000 - 60 * way as u64 };
+        assert_eq!(settle(&Trial::new(WAYS), slow), WAYS - 1);
+    }
+
+    #[test]
+    fn a_time_in_which_all_are_slow_speaks_against_none() {
+        let slow_first = |way, run| if run < RUNS { 9000 } else { 1000 + 100 * way as u64 };
+        assert_eq!(settle(&Trial::new(WAYS), slow_first), 0);
+        let slow_then = |way, run| if run < RUNS { 1000 - 60 * way as u64 } else { 9000 };
+        assert_eq!(settle(&Trial::new(WAYS), slow_then), WAYS - 1);
     }
 
     #[test]
@@ -195,7 +219,7 @@ mod tests {
 
     #[test]
     fn it_asks_sooner_if_runs_take_another_time() {
-        for odd in [500, 1000] {
+        for odd in [500, 610, 880, 1000] {
             let trial = settled();
             for run in (0..2 * SOONEST).rev() {
                 assert!(is_settled(&trial), "run {run}");
@@ -206,6 +230,15 @@ mod tests {
                 trial.note(odd);
             }
             assert!(!is_settled(&trial), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_little_more_or_less_is_not_odd() {
+        let trial = settled();
+        for took in (620..870).cycle().take(AGAIN - 1) {
+            trial.note(took);
+            assert!(is_settled(&trial), "{took}");
         }
     }
 
@@ -223,7 +256,7 @@ mod tests {
     fn a_run_has_ended_when_all_parts_have() {
         let trial = Trial::new(WAYS);
         let runs = || trial.known.lock().expect("nobody panicked").runs.len();
-        for run in 0..WAYS * RUNS {
+        for run in 0..WAYS * RUNS * ROUNDS {
             for _ in 0..5 {
                 assert_eq!(runs(), run);
                 trial.end(&trial.begin(), 5);

@@ -150,7 +150,7 @@ fn whichever_parts_are_left_in_the_caches_results_are_the_same() {
             let buffers: Vec<Guarded> = operands.iter().map(|values| Guarded::of(values, false)).collect();
             let loads: Vec<*const u8> = buffers.iter().map(Guarded::start).collect();
             // More runs than a trial has.
-            for run in 0..40 {
+            for run in 0..80 {
                 let found = run_on(&program, &compiled, &loads, &told, false).expect("no faults");
                 let same = |(&one, &other): (&Literal, &Literal)| Scalar::of(one).same(Scalar::of(other));
                 assert!(expected.iter().zip(&found).all(same), "run {run} of {sizes:?}, {full:?}");

@@ -74,15 +74,15 @@ fn run_on(
 }
 
 /// Has the program take each way that it knows, in turn.
-fn each_way(compiled: &Compiled, mut run: impl FnMut()) {
+fn each_way(compiled: &Compiled, mut run: impl FnMut(usize)) {
     let trial = match &compiled.0 {
         codegen::Kind::Jit(jit) => jit.trial(),
         codegen::Kind::Block(_) => None,
     };
-    let Some(trial) = trial else { return run() };
+    let Some(trial) = trial else { return run(0) };
     for way in 0..trial.ways() {
         trial.settle_for(way);
-        run();
+        run(way);
     }
 }
 
@@ -100,7 +100,7 @@ pub(in crate::codegen) fn check_against(
         let Some(compiled) = jit_for(program, bytes, full) else { return false };
         let buffers: Vec<Guarded> = operands.iter().map(|values| Guarded::of(values, at_end)).collect();
         let loads: Vec<*const u8> = buffers.iter().map(Guarded::start).collect();
-        each_way(&compiled, || {
+        each_way(&compiled, |_| {
             let found = run_on(program, &compiled, &loads, told, at_end);
             let (expected, found) = match (expected, found) {
                 (Ok(expected), Ok(found)) => (expected, found),

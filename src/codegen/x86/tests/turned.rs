@@ -152,7 +152,7 @@ fn check_with_transpose(
     let loads = [buffers[0].start(), buffers[0].start(), buffers[1].start()];
     for &full in widths() {
         let compiled = jit_for(&program, usize::MAX, full).expect("it is served");
-        each_way(&compiled, || {
+        each_way(&compiled, |_| {
             let found = run_on(&program, &compiled, &loads, told, false).expect("no faults");
             let is_same = |(&a, &b): (&Literal, &Literal)| Scalar::of(a).same(Scalar::of(b));
             assert_eq!(found.len(), expected.len());
@@ -297,6 +297,19 @@ fn squares_are_walked_tile_by_tile_with_the_mirror_image_next() {
         assert!(check(&program, &operands));
         assert_eq!(is_tiled(&program), machine());
     }
+}
+
+#[test]
+fn only_the_second_way_goes_back_every_other_time() {
+    let Some(&full) = widths().last().filter(|_| is_wide_machine()) else { return };
+    let n = 1104;
+    let loads = [(DType::F32, 0, vec![1, n as i64])];
+    let (program, _) = program(&mut Random::new(22), &[n, n], &loads, DType::F32, |_, values| values[0]);
+    let compiled = jit_for(&program, usize::MAX, full).expect("it is served");
+    each_way(&compiled, |way| {
+        let found = [(); 4].map(|()| compiled.goes_back());
+        assert_eq!(found, if way == 1 { [false, true, false, true] } else { [false; 4] });
+    });
 }
 
 /// Several threads may run a program at once, and what one of them finds out changes the way of the others' next parts.

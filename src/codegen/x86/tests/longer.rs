@@ -3,6 +3,7 @@
 use super::super::longer::Longer;
 use super::super::stream::LARGE;
 use super::super::walk::{Walk, strided};
+use super::random::seeds;
 use super::{Guarded, check_told, jit_for, run_on, widths};
 use crate::codegen::block::tests::Random;
 use crate::codegen::block::tests::scalar::{Scalar, Told, evaluate};
@@ -10,6 +11,9 @@ use crate::dtype::{DType, Literal};
 use crate::lower::program::{Access, Load, LoopProgram, dense};
 use crate::ops::vector::Emit;
 use crate::shape::Expr;
+
+/// The largest origin that programs are told.
+const MOST_ORIGIN: i64 = 3;
 
 /// The dtypes of the operands, how they lie, and the sizes.
 type Case<'c> = (&'c [usize], [&'c [i64]; 3]);
@@ -46,11 +50,11 @@ fn longer(program: &LoopProgram) -> Option<Vec<usize>> {
     Longer::of(program, &mut walk).map(|_| walk.sizes.to_vec())
 }
 
-/// Operands of which all elements at such strides are there, from any origin below 4.
+/// Operands of which all elements at such strides are there, from any origin up to the largest.
 fn operands(random: &mut Random, dtype: DType, (sizes, strides): Case<'_>, offset: i64) -> Vec<Vec<Literal>> {
     let reach = |strides: &[i64]| {
         let ends = sizes.iter().enumerate().zip(strides).map(|((axis, &size), &stride)| {
-            let last = size as i64 - 1 + if axis == 0 { 3 } else { 0 };
+            let last = size as i64 - 1 + if axis == 0 { MOST_ORIGIN } else { 0 };
             (last * stride).max(0)
         });
         ends.sum::<i64>() + offset + 1
@@ -90,6 +94,61 @@ fn rows_beside_what_is_the_same_for_each_are_made_longer() {
             }
         }
     }
+}
+
+/// How an operand may lie over axes of such sizes: its strides, and how far it reaches below its first element.
+fn random_strides(random: &mut Random, sizes: &[usize]) -> (Vec<i64>, i64) {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    if random.below(4) == 0 {
+        let (a, b) = (random.below(sizes.len()), random.below(sizes.len()));
+        order.swap(a, b);
+    }
+    let step = random.pick(&[1, 1, 1, 2]);
+    let repeated = random.pick(&[0, 30, 60]);
+    let mut strides = vec![0; sizes.len()];
+    let (mut stride, mut below) = (step, 0);
+    for &axis in order.iter().rev() {
+        if random.below(100) >= repeated {
+            strides[axis] = stride;
+            stride *= sizes[axis] as i64;
+        }
+    }
+    if random.below(6) == 0 {
+        let axis = random.below(sizes.len());
+        let last = sizes[axis] as i64 - 1 + if axis == 0 { MOST_ORIGIN } else { 0 };
+        below = strides[axis] * last;
+        strides[axis] = -strides[axis];
+    }
+    (strides, below)
+}
+
+#[test]
+fn random_operands_beside_short_rows() {
+    let mut made_longer = 0;
+    for seed in seeds(200) {
+        let mut random = Random::new(8_500_000_000 + seed);
+        let mut sizes: Vec<usize> = (0..random.below(4)).map(|_| 1 + random.below(12)).collect();
+        sizes.push(1 + random.below(40));
+        // Enough elements for all of this to be worthwhile.
+        let inner: usize = sizes.iter().product();
+        sizes.insert(random.below(2).min(sizes.len() - 1), 8192_usize.div_ceil(inner) + random.below(9));
+        // Bools have no order.
+        let dtype = random.pick(&DType::ALL[1..]);
+        let mut strides = [0; 3].map(|_| random_strides(&mut random, &sizes));
+        if random.below(3) > 0 {
+            let dense = dense(&sizes);
+            strides[random.below(3)] = (dense, 0);
+        }
+        let offset = strides.iter().map(|&(_, below)| below).max().unwrap_or(0) + random.below(3) as i64;
+        let origin = random.pick(&[None, Some(0), Some(3)]);
+        let strides = strides.each_ref().map(|(strides, _)| &strides[..]);
+        let program = chosen(dtype, &sizes, strides, offset, origin.is_some());
+        made_longer += usize::from(longer(&program).is_some());
+        let operands = operands(&mut random, dtype, (&sizes, strides), offset);
+        let told = Told { origin: origin.unwrap_or(0), ..Told::default() };
+        check_told(&program, &operands, &told);
+    }
+    assert!(made_longer > 20, "{made_longer} had long rows made");
 }
 
 #[test]

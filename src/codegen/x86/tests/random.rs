@@ -10,7 +10,7 @@ use crate::lower::program::{Access, Fold};
 const PLAIN: Draw = Draw { divide: false, computed: false };
 
 /// How many programs are drawn; `ZITHER_FUZZ=100` asks for a hundred times as many.
-fn seeds(usual: u64) -> std::ops::Range<u64> {
+pub(super) fn seeds(usual: u64) -> std::ops::Range<u64> {
     let times = std::env::var("ZITHER_FUZZ").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
     0..usual * times
 }

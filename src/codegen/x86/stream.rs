@@ -87,9 +87,11 @@ impl Stores {
     /// The shares to be tried out, if stores of an output of so many bytes may take either way and the caches of all processors together may hold some of
     /// it.
     pub(super) fn trial(&self, bytes: usize) -> Option<Trial> {
+        // Asking how many processors there are takes as long as making a kernel: small outputs do without.
+        self.far.as_ref()?;
         let processors = available_parallelism().map_or(1, usize::from);
         let is_held = (LARGE..processors.saturating_mul(last_cache())).contains(&bytes);
-        (is_held && self.far.is_some()).then(|| Trial::new(SHARES.len()))
+        is_held.then(|| Trial::new(SHARES.len()))
     }
 
     /// The kernel for outputs that begin as they should for it, and whether it stores past the caches.

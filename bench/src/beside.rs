@@ -45,6 +45,11 @@ impl Found {
     }
 }
 
+/// Where the processors are.
+pub fn place() -> &'static str {
+    PLACES[usize::from(is_apart())]
+}
+
 /// What the columns of [`row`] are.
 pub fn head() {
     println!("row\tplace\trounds\tzither ms\tlimit ms\tbest to best\tmedian of rounds");

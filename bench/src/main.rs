@@ -3,6 +3,7 @@
 //! ```text
 //! zither-bench [--patience SECONDS] [PREFIX,PREFIX…]    which rows: a_,b_ or a full name; none means all
 //! zither-bench --beside-limits SECONDS [PREFIX,PREFIX…] rows of much memory in turns with the loops of their limits, so long each
+//! zither-bench --place                                  whether two processors share a last cache just now
 //! ```
 //!
 //! Prints `workload<TAB>zither<TAB>value<TAB>unit`, a line a row, and says on standard error what it left out. Each result
@@ -18,9 +19,13 @@ mod rows;
 use bench::Bench;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: zither-bench [--patience SECONDS] [--beside-limits SECONDS] [PREFIX,PREFIX...]";
+const USAGE: &str = "usage: zither-bench [--patience SECONDS] [--beside-limits SECONDS] [PREFIX,PREFIX...] | --place";
 
 fn main() -> ExitCode {
+    if std::env::args().skip(1).eq(["--place"]) {
+        println!("{}", beside::place());
+        return ExitCode::SUCCESS;
+    }
     let Some(bench) = bench_for(std::env::args().skip(1)) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);

@@ -100,3 +100,58 @@ fn sums_over_each_axis() {
         }
     }
 }
+
+/// Kernels of several stages whose rows are the columns of what they read: a cache line has elements of many of them.
+#[test]
+fn rows_that_lie_side_by_side() {
+    for (rows, columns) in [(63, 65), (700, 300), (300, 700), (1000, 129), (12, 5000), (2049, 40)] {
+        let x = matrix(rows, columns) / 10.0;
+        let what = format!("{rows} x {columns}");
+        let shares = on_any_threads(&what, || x.t().softmax(1).data().unwrap());
+        let sums = on_any_threads(&what, || x.t().logsumexp_axis(1).data().unwrap());
+        let spreads = on_any_threads(&what, || x.t().var_axis(1).data().unwrap());
+        for j in 0..columns {
+            let column: Vec<f64> = (0..rows).map(|i| f64::from(value(i * columns + j) / 10.0)).collect();
+            let near = |found: f32, expected: f64| {
+                let most = 2e-6 * expected.abs().max(1.0);
+                assert!((f64::from(found) - expected).abs() <= most, "{what}: column {j}: {found}, not {expected}");
+            };
+            let sum: f64 = column.iter().map(|x| x.exp()).sum();
+            let mean = column.iter().sum::<f64>() / rows as f64;
+            near(sums[j], sum.ln());
+            near(spreads[j], column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (rows - 1) as f64);
+            for (i, x) in column.iter().enumerate() {
+                near(shares[j * rows + i], x.exp() / sum);
+            }
+        }
+    }
+}
+
+#[test]
+fn positions_along_each_axis() {
+    for (rows, columns) in [(63, 65), (700, 300), (1000, 129), (12, 5000), (2049, 40), (3, 20_000)] {
+        let mut values: Vec<f32> = (0..rows * columns).map(|k| value(k * k)).collect();
+        values[rows / 2 * columns + columns / 3] = f32::NAN;
+        let x = Matrix::from_data(values.clone(), [rows, columns]);
+        // The first of the largest, or of those that are none.
+        let first = |places: &mut dyn Iterator<Item = usize>| {
+            let ahead = |a: f32, b: f32| if b.is_nan() { false } else { a.is_nan() || a > b };
+            places.enumerate().fold((0, f32::NEG_INFINITY), |best, (k, place)| {
+                if ahead(values[place], best.1) { (k, values[place]) } else { best }
+            })
+        };
+        for threads in [1, 2] {
+            runtime::set_threads(threads);
+            let (down, along) = (x.argmax(0).data().unwrap(), x.argmax(1).data().unwrap());
+            runtime::set_threads(0);
+            for (j, &found) in down.iter().enumerate() {
+                let expected = first(&mut (0..rows).map(|i| i * columns + j)).0;
+                assert_eq!(found, expected as i64, "{rows} x {columns}: column {j}");
+            }
+            for (i, &found) in along.iter().enumerate() {
+                let expected = first(&mut (0..columns).map(|j| i * columns + j)).0;
+                assert_eq!(found, expected as i64, "{rows} x {columns}: row {i}");
+            }
+        }
+    }
+}

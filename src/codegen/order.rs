@@ -57,10 +57,12 @@ const LANES: usize = 512;
 const WORD: f64 = 64.0;
 const RUN: f64 = 30.0;
 const GATHER: f64 = 8.0;
-/// What a cache line costs that comes from memory, and how many bytes a walk must span for that.
+/// What a cache line costs that comes from memory, or from the second cache, and how many bytes a walk must span for that.
 const LINE: f64 = 32.0;
+const NEAR_LINE: f64 = 12.0;
 const LINE_BYTES: f64 = 64.0;
 const FAR: f64 = 1048576.0;
+const NEAR: f64 = 262144.0;
 const ROW: f64 = 24.0;
 const ACCUMULATE: f64 = 1.0;
 
@@ -71,6 +73,7 @@ fn lane(stride: i64, size: usize, dtype: DType) -> f64 {
     match stride {
         0 | 1 => 1.0,
         _ if step * size as f64 > FAR => GATHER + LINE * (step / LINE_BYTES).min(1.0),
+        _ if step * size as f64 > NEAR => GATHER + NEAR_LINE * (step / LINE_BYTES).min(1.0),
         _ => GATHER,
     }
 }

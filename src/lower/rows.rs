@@ -7,6 +7,9 @@ use crate::schedule::collapsed;
 use crate::shape::Expr;
 use std::ops::Range;
 
+/// The bytes of a cache line.
+const LINE: usize = 64;
+
 /// How a stage is run row by row.
 pub(crate) struct RowProgram {
     program: LoopProgram,
@@ -210,6 +213,19 @@ impl RowProgram {
         let size = load.dtype.size() as i64;
         let follow = row_stride(&outer[..self.lead], strides) == Some(row as i64);
         (row_is_run && follow).then(|| start * size..(start + bytes) * size)
+    }
+
+    /// Whether a cache line of some operand has elements of several rows, whose own lie farther apart.
+    pub(crate) fn has_rows_side_by_side(&self) -> bool {
+        let (outer, reduced) = (&self.program.outer, &self.program.reduced);
+        let Some(row) = (0..self.lead).rev().find(|&axis| outer[axis] != 1) else { return false };
+        let inner: Vec<usize> = outer[self.lead..].iter().chain(reduced).copied().collect();
+        self.program.loads.iter().any(|load| {
+            let Access::Strided { strides, .. } = &load.access else { return false };
+            let bytes = |stride: i64| stride.unsigned_abs() as usize * load.dtype.size();
+            let is_far = |(&size, &stride): (&usize, &i64)| size > 1 && bytes(stride) >= LINE;
+            (1..LINE).contains(&bytes(strides[row])) && inner.iter().zip(&strides[self.lead..]).any(is_far)
+        })
     }
 
     /// Whether every element is stored.

@@ -1,13 +1,37 @@
 //! How the rows of a kernel are cut into tiles, and tiles into parts: by shape alone.
 
-use crate::schedule::Hidden;
+use crate::lower::RowProgram;
+use crate::schedule::{Contraction, Hidden};
 use std::ops::Range;
 
 /// The most pieces of work.
 const MOST_PARTS: usize = 64;
 
-/// The least tiles of a part: it takes some time to begin one.
+/// The least tiles of a part, unless they are large: it takes some time to begin one.
 const LEAST_TILES: usize = 16;
+
+/// About so many elements of a stage are computed before the next stage takes over: what lies between them fits into the L1 cache, and memory,
+/// which some stages keep waiting and some keep busy, is in use nearly all the time.
+const TILE: usize = 1 << 10;
+
+/// The same where rows lie side by side, and the least and the most rows of a tile: whole cache lines are read, and the next stage reads them again
+/// from the L2 cache.
+const SIDE_BY_SIDE: usize = 1 << 16;
+const ROWS_SIDE_BY_SIDE: [usize; 2] = [128, 512];
+
+/// The same where there are products: what lies between stages fits into the L2 cache.
+const PRODUCT_TILE: usize = 1 << 16;
+
+/// The most rows of a tile where there are products: enough to be worth reading the packed operand for, and a multiple of what kernels take
+/// at once.
+const PRODUCT_ROWS: usize = 96;
+
+/// Where columns are left out, tiles of fewer rows leave out more: so many tiles are about right, and so many rows the least and the most.
+const HIDING_TILES: usize = 16;
+const HIDING_ROWS: [usize; 2] = [32, 64];
+
+/// So many elements are one tile.
+const SMALL: usize = 1 << 13;
 
 /// Groups of rows that share packed operands are cut up until there are so many pieces.
 const ENOUGH_PIECES: usize = 16;
@@ -19,6 +43,8 @@ pub(super) struct Tiles {
     even: usize,
     /// The rows of a tile.
     tile: usize,
+    /// The least tiles of a part.
+    least: usize,
     /// Tiles that differ, and which of them each tile of a group is.
     pub(super) kinds: Vec<Kind>,
     kind_of: Vec<usize>,
@@ -42,8 +68,8 @@ pub(super) struct Tile {
 }
 
 impl Tiles {
-    /// Cuts groups of `even` rows into tiles.
-    pub(super) fn new(rows: usize, even: usize, tile: usize, hidden: Option<&Hidden>) -> Tiles {
+    /// Cuts groups of `even` rows into tiles; see [`sizes_of_tiles`].
+    pub(super) fn new(rows: usize, even: usize, [tile, least]: [usize; 2], hidden: Option<&Hidden>) -> Tiles {
         let mut kinds: Vec<Kind> = Vec::new();
         let of = |first: usize| {
             let rows = first..(first + tile).min(even);
@@ -54,7 +80,7 @@ impl Tiles {
             })
         };
         let kind_of = (0..even).step_by(tile).map(of).collect();
-        Tiles { groups: rows / even.max(1), even, tile, kinds, kind_of }
+        Tiles { groups: rows / even.max(1), even, tile, least, kinds, kind_of }
     }
 
     /// A tile, by its number among all.
@@ -101,15 +127,87 @@ impl Tiles {
         let count = if is_packed {
             self.groups * ENOUGH_PIECES.div_ceil(self.groups.max(1)).min(of_group)
         } else {
-            (self.groups * of_group).div_ceil(LEAST_TILES)
+            (self.groups * of_group).div_ceil(self.least)
         };
         count.clamp(1, MOST_PARTS)
     }
 }
 
+/// The rows of a tile of some stages that make so many, and the least tiles of a part. `hiding` has the rows of a group of which columns are left
+/// out.
+pub(super) fn sizes_of_tiles(
+    programs: &[RowProgram],
+    roles: &[Option<Contraction>],
+    rows: usize,
+    hiding: Option<usize>,
+) -> [usize; 2] {
+    let stages = || programs.iter().zip(roles);
+    let work = stages().map(|(program, role)| if role.is_some() { program.row_len() } else { program.row_work() });
+    let work = work.max().unwrap_or(1).max(1);
+    if rows * work <= SMALL {
+        return [rows.max(1), LEAST_TILES];
+    }
+    // Large tensors are cut into enough tiles to keep several threads busy.
+    let enough = rows.div_ceil(16);
+    let has_product = roles.iter().any(Option::is_some);
+    let most = match (has_product, hiding) {
+        (true, Some(group)) => {
+            let [least, most] = HIDING_ROWS;
+            let rows = (group / HIDING_TILES).next_multiple_of(least / 2).clamp(least, most);
+            (4 * PRODUCT_TILE / work).min(rows)
+        }
+        (true, None) => (PRODUCT_TILE / work).min(PRODUCT_ROWS),
+        (false, _) if programs.iter().any(RowProgram::has_rows_side_by_side) => {
+            let [least, most] = ROWS_SIDE_BY_SIDE;
+            return [(SIDE_BY_SIDE / work).min(enough).clamp(least, most).min(rows), 1];
+        }
+        (false, _) => TILE / work,
+    };
+    [most.clamp(1, enough), LEAST_TILES]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::DType;
+    use crate::lower::program::{Access, Fold, Load, LoopProgram};
+    use crate::ops::vector::Emit;
+
+    /// Rows of so many elements that become one each; their strides, and those of their elements.
+    fn sums(rows: usize, elements: usize, [row, element]: [i64; 2]) -> RowProgram {
+        let mut e = Emit::new();
+        let result = e.load(0, DType::F32);
+        let access = Access::Strided { offset: 0, strides: vec![row, element] };
+        let program = LoopProgram {
+            outer: vec![rows],
+            store: vec![1],
+            reduced: vec![elements],
+            loads: vec![Load { dtype: DType::F32, access }],
+            indices: vec![],
+            words: e.finish(),
+            result,
+            fold: Some(Fold::Sum),
+            stored: DType::F32,
+        };
+        RowProgram::new(program, 1)
+    }
+
+    #[test]
+    fn rows_that_lie_side_by_side_are_run_many_at_a_time() {
+        let sizes = |rows: usize, elements: usize, strides| {
+            sizes_of_tiles(&[sums(rows, elements, strides)], &[None], rows, None)
+        };
+        // One after the other; side by side, as columns are, or every other one of those; each on lines of its own.
+        assert_eq!(sizes(4096, 1024, [1024, 1]), [1, LEAST_TILES]);
+        assert_eq!(sizes(4096, 1024, [1, 4096]), [128, 1]);
+        assert_eq!(sizes(4096, 128, [2, 8192]), [256, 1]);
+        assert_eq!(sizes(4096, 1024, [16, 65536]), [1, LEAST_TILES]);
+        // Rows of elements that are as near as the rows are.
+        assert_eq!(sizes(4096, 64, [1, 1]), [16, LEAST_TILES]);
+        // Few of them, and next to nothing.
+        assert_eq!(sizes(40, 1024, [1, 40]), [40, 1]);
+        assert_eq!(sizes(40, 40, [1, 40]), [40, LEAST_TILES]);
+    }
 
     #[test]
     fn every_tile_is_in_one_part_and_every_row_in_one_tile() {
@@ -117,7 +215,7 @@ mod tests {
             [(4096, 512, 48), (64, 64, 64), (7, 1, 1), (3000, 3000, 7), (100, 100, 48), (2000, 20, 6)]
         {
             for is_packed in [false, true] {
-                let tiles = Tiles::new(rows, even, tile, None);
+                let tiles = Tiles::new(rows, even, [tile, LEAST_TILES], None);
                 let parts = tiles.parts(is_packed);
                 let (mut next_tile, mut next_row) = (0, 0);
                 for part in 0..tiles.part_count(is_packed) {

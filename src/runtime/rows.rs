@@ -7,7 +7,7 @@ use super::contraction::{RowProduct, contract_of_rows};
 use super::fetch::{self, Early};
 use super::layout::{Wish, arrange};
 use super::prepared::{Prepare, Value};
-use super::row_tiles::{Kind, Tile, Tiles};
+use super::row_tiles::{Kind, Tile, Tiles, sizes_of_tiles};
 use super::run::{Failure, Space};
 use super::threads::seated;
 use crate::codegen::{self, Around, Call, Compiled, Next, Repeated};
@@ -20,24 +20,6 @@ use crate::schedule::{Contraction, Hidden, Kernel, MapReduce, Operand, Stage, Wo
 use alone::Alone;
 use smallvec::SmallVec;
 use std::ops::Range;
-
-/// About so many elements of a stage are computed before the next stage takes over: what lies between them fits into the L1 cache, and memory,
-/// which some stages keep waiting and some keep busy, is in use nearly all the time.
-const TILE: usize = 1 << 10;
-
-/// The same where there are products: what lies between stages fits into the L2 cache.
-const PRODUCT_TILE: usize = 1 << 16;
-
-/// The most rows of a tile where there are products: enough to be worth reading the packed operand for, and a multiple of what kernels take
-/// at once.
-const PRODUCT_ROWS: usize = 96;
-
-/// Where columns are left out, tiles of fewer rows leave out more: so many tiles are about right, and so many rows the least and the most.
-const HIDING_TILES: usize = 16;
-const HIDING_ROWS: [usize; 2] = [32, 64];
-
-/// So many elements are one tile.
-const SMALL: usize = 1 << 13;
 
 /// Rows that lie a multiple of so many bytes apart would crowd the same lines of a cache.
 const CROWDED: usize = 1 << 10;
@@ -280,8 +262,9 @@ impl Rows {
         let hidden = hidden(prepare, kernel, sizes.len(), &programs, &roles);
         let even = programs.iter().map(RowProgram::even_rows).min().unwrap_or(rows);
         let even = hidden.as_ref().map_or(even, |hidden| even.min(hidden.rows));
-        let tile = tile_rows(&programs, &roles, rows, hidden.as_ref().map(|_| even)).min(even);
-        let tiles = Tiles::new(rows, even, tile, hidden.as_ref());
+        let [tile, least] = sizes_of_tiles(&programs, &roles, rows, hidden.as_ref().map(|_| even));
+        let tile = tile.min(even);
+        let tiles = Tiles::new(rows, even, [tile, least], hidden.as_ref());
         let wishes = Vec::new();
         let mut preparing = Preparing { prepare, kernel, roles, hidden, tile, tiles, alone: Vec::new(), wishes };
         let programs = preparing.without_alone(programs);
@@ -715,26 +698,4 @@ fn row_program(stage: &Stage, lead: usize) -> RowProgram {
     let work = map_reduce(stage);
     let program = stage.led_by.map_or_else(|| lower::lower(work), |axis| lower::lower_led_by(work, axis));
     RowProgram::new(program, lead)
-}
-
-/// How many rows are run at a time. Of columns that are left out the rows of a group are told.
-fn tile_rows(programs: &[RowProgram], roles: &[Option<Contraction>], rows: usize, hiding: Option<usize>) -> usize {
-    let stages = || programs.iter().zip(roles);
-    let work = stages().map(|(program, role)| if role.is_some() { program.row_len() } else { program.row_work() });
-    let work = work.max().unwrap_or(1).max(1);
-    if rows * work <= SMALL {
-        return rows.max(1);
-    }
-    let has_product = roles.iter().any(Option::is_some);
-    let most = match (has_product, hiding) {
-        (true, Some(group)) => {
-            let [least, most] = HIDING_ROWS;
-            let rows = (group / HIDING_TILES).next_multiple_of(least / 2).clamp(least, most);
-            (4 * PRODUCT_TILE / work).min(rows)
-        }
-        (true, None) => (PRODUCT_TILE / work).min(PRODUCT_ROWS),
-        (false, _) => TILE / work,
-    };
-    // Large tensors are cut into enough tiles to keep several threads busy.
-    most.clamp(1, rows.div_ceil(16))
 }

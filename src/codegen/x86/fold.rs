@@ -152,7 +152,7 @@ impl Fold {
                 (outputs, Kernels::Across(across))
             }
         };
-        let bases = Bases::new(program, &strided);
+        let bases = Bases::new(program, strided);
         Some(Fold { split, walk, reduced, bases, stages, stored: program.stored.size() as i64, kernels })
     }
 

@@ -62,7 +62,7 @@ impl Place {
 
 impl Gathered {
     /// The rows along an axis of operand `slot` that lie `at` behind their places; `None` where that is not the same for all of a row, or
-    /// comes from something else than integers in memory. `staged` operands are not there as they are.
+    /// comes from something else than integers in memory. `staged` operands are not there as they are, and neither are listed ones.
     pub(super) fn of(
         program: &LoopProgram,
         operands: &[Strided],
@@ -77,7 +77,7 @@ impl Gathered {
             let of = |val: Val| known[val.id as usize];
             let step = match program.words[word].0 {
                 Word::Load { slot, dtype } if dtype.is_integer() && !staged.contains(&slot.into()) => {
-                    let operand = &operands[slot as usize];
+                    let operand = operands.get(slot as usize).filter(|operand| operand.list.is_none())?;
                     (operand.strides[along] == 0).then(|| Step::Element {
                         slot: slot.into(),
                         dtype,

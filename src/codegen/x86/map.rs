@@ -164,7 +164,7 @@ impl Map {
         // Whatever may fail would leave parts that end unseen.
         let trial = if stages.is_empty() { stores.trial(around.bytes) } else { None };
         Some(Map {
-            bases: Bases::new(program, &strided),
+            bases: Bases::new(program, strided),
             stored: program.stored.size() as i64,
             tile: if crosses {
                 TILE

@@ -76,7 +76,8 @@ impl<'j> OneRun<'j> {
 
     /// The bytes from where an operand begins to where it does in the next run.
     fn to_next(&self, k: usize, next: &Next<'_>) -> i64 {
-        next.loads[k] + self.bases.by_origin(k, next.origin)
+        // What a call does not have stays where it is.
+        next.loads.get(k).copied().unwrap_or(0) + self.bases.by_origin(k, next.origin)
     }
 
     /// What the output's first byte is a multiple of.

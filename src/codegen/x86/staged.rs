@@ -2,7 +2,8 @@
 //!
 //! What a kernel is about to read of such an operand is first put into scratch, side by side, piece by piece of a row
 //! ([`super::pieces`]): a run of the operand, or as many times a guard's default. To the kernel, that is any dense operand. What no
-//! guard lets through is never looked at. Numbers that words compute from the index are put there in the same way.
+//! guard lets through is never looked at. Numbers that words compute from the index are put there in the same way, unless they are listed
+//! ([`super::walk`]).
 
 use super::call::Call;
 use super::gathered::Gathered;

@@ -93,7 +93,7 @@ pub(super) fn tables(program: &LoopProgram, strided: &mut [Strided], staged: &mu
         };
         if let Some(table) = table {
             tables.push((slot, table));
-            *strided = Strided { offset: 0, strides: dense(&program.outer), by_origin: 0 };
+            *strided = Strided { offset: 0, strides: dense(&program.outer), by_origin: 0, list: None };
             staged.extend((!is_staged).then_some(slot));
         }
     }

@@ -138,7 +138,7 @@ impl Tiled {
 
         let widest = turned.iter().map(|&(operand, _)| program.loads[operand].dtype.size()).max().unwrap_or(1);
         let down = walk.row_axis();
-        let bases = Bases::new(program, &strided);
+        let bases = Bases::new(program, strided);
         let apart = |&(k, _): &(usize, Transpose)| walk.strides[k][walk.sizes.len() - 1] * bases.size(k);
         let crowds = |bytes: i64| turned.iter().any(|operand| apart(operand) % bytes == 0);
         let is_on_lines = stream::are_aligned(&walk, output, program.stored.size(), around.apart, Width::Z);

@@ -5,6 +5,7 @@ use super::elements::Step;
 use super::staged::Written;
 use crate::codegen::Call;
 use crate::codegen::block::{affine, origin_step};
+use crate::dtype::DType;
 use crate::lower::program::{Access, Load, LoopProgram, dense};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -25,6 +26,26 @@ pub(super) struct Strided {
     pub(super) strides: Vec<i64>,
     /// What the origin of a call adds to the offset, for every index.
     pub(super) by_origin: i64,
+    /// The elements, if the call does not have them.
+    pub(super) list: Option<Box<[i64]>>,
+}
+
+/// The most numbers that are listed: they stay in the second cache, with what is read beside them.
+const MOST_LISTED: usize = 1 << 14;
+
+/// Numbers that words compute from the index along one reduced axis, listed once: to kernels, an operand like any other.
+fn listed(program: &LoopProgram, load: &Load, sizes: &[usize]) -> Option<Strided> {
+    let Access::Computed { position, .. } = &load.access else { return None };
+    let (first, mut strides) = affine(position, sizes.len()).filter(|_| load.dtype == DType::I64)?;
+    let axis = strides.iter().position(|&stride| stride != 0)?;
+    let apart = std::mem::replace(&mut strides[axis], 1);
+    // The origin of a call moves the first outer axis, beyond its size too.
+    let is_one = axis >= program.outer.len() && strides[axis + 1..].iter().all(|&stride| stride == 0);
+    let number = |k: usize| first.wrapping_add(apart.wrapping_mul(k as i64));
+    (is_one && sizes[axis] <= MOST_LISTED).then(|| {
+        let list = Some((0..sizes[axis]).map(number).collect());
+        Strided { offset: 0, strides, by_origin: 0, list }
+    })
 }
 
 /// The operands of a program, and the slots of those that are not read at constant strides: they are as if dense, over the
@@ -36,22 +57,22 @@ pub(super) fn operands(written: &Written<'_>, walked: usize) -> (Vec<Strided>, V
     let sizes: Vec<usize> = program.outer.iter().chain(&program.reduced).copied().collect();
     let one = |access: &Access| match access {
         Access::Strided { offset, strides } => {
-            Some(Strided { offset: *offset, strides: strides.clone(), by_origin: 0 })
+            Some(Strided { offset: *offset, strides: strides.clone(), by_origin: 0, list: None })
         }
         Access::Computed { position, guards } if guards.is_empty() => {
             let (offset, strides) = affine(position, sizes.len())?;
             let by_origin = if program.outer.is_empty() { 0 } else { strides[0] };
-            Some(Strided { offset, strides, by_origin })
+            Some(Strided { offset, strides, by_origin, list: None })
         }
         Access::Computed { .. } => None,
     };
     let (mut operands, mut staged) = (Vec::with_capacity(program.loads.len()), Vec::new());
     for (slot, load) in program.loads.iter().enumerate() {
-        let given = if slot < written.given { one(&load.access) } else { None };
-        operands.push(given.unwrap_or_else(|| {
+        let strided = if slot < written.given { one(&load.access) } else { listed(program, load, &sizes) };
+        operands.push(strided.unwrap_or_else(|| {
             staged.push(slot);
             let strides = dense(&sizes[..walked]).into_iter().chain(dense(&sizes[walked..])).collect();
-            Strided { offset: 0, strides, by_origin: 0 }
+            Strided { offset: 0, strides, by_origin: 0, list: None }
         }));
     }
     (operands, staged)
@@ -67,18 +88,21 @@ pub(super) fn strided(program: &LoopProgram) -> Option<Vec<Strided>> {
 pub(super) struct Bases {
     /// The first byte of each operand, what the origin adds to it, and the bytes of an element.
     operands: SmallVec<[(i64, i64, i64); 8]>,
+    /// The elements of operands that a call does not have, but for those that are brought in.
+    lists: SmallVec<[(usize, Box<[i64]>); 1]>,
     /// How far apart neighbours along the first outer axis are in the index space.
     origin_step: usize,
 }
 
 impl Bases {
-    pub(super) fn new(program: &LoopProgram, strided: &[Strided]) -> Bases {
+    pub(super) fn new(program: &LoopProgram, strided: Vec<Strided>) -> Bases {
         let of = |(load, strided): (&Load, &Strided)| {
             let size = load.dtype.size() as i64;
             (strided.offset * size, strided.by_origin * size, size)
         };
-        let operands = program.loads.iter().zip(strided).map(of).collect();
-        Bases { operands, origin_step: origin_step(program) }
+        let operands = program.loads.iter().zip(&strided).map(of).collect();
+        let lists = strided.into_iter().enumerate().filter_map(|(k, strided)| Some((k, strided.list?)));
+        Bases { operands, lists: lists.collect(), origin_step: origin_step(program) }
     }
 
     /// By how many bytes an operand moves where the origin of a call does by so much, and nothing else.
@@ -104,8 +128,12 @@ impl Bases {
     /// The address of an operand's element, so many from its first.
     pub(super) fn address(&self, call: &Call<'_>, operand: usize, position: i64) -> i64 {
         let (offset, by_origin, size) = self.operands[operand];
-        // What is computed is brought in, and pointed to by whoever does that.
-        let base = call.loads.get(operand).map_or(0, |load| load.addr());
+        let listed = || self.lists.iter().find(|(listed, _)| *listed == operand);
+        // What is neither is brought in, and pointed to by whoever does that.
+        let base = match call.loads.get(operand) {
+            Some(load) => load.addr(),
+            None => listed().map_or(0, |(_, list)| list.as_ptr().expose_provenance()),
+        };
         base as i64 + offset + by_origin * call.origin as i64 + position * size
     }
 

@@ -18,6 +18,10 @@ impl Preparing<'_, '_> {
         inside: &mut Vec<Inside>,
     ) -> Option<RowStage> {
         let [first, second] = [&self.kernel.stages[at], &self.kernel.stages[at + 1]];
+        // A map that turns what it reads goes tile by tile, which no fold can follow.
+        if map.has_rows_side_by_side() {
+            return None;
+        }
         if self.roles[at].is_some() || self.roles[at + 1].is_some() || !second.reads.contains(&first.node) {
             return None;
         }

@@ -64,7 +64,8 @@ fn the_order_follows_the_memory() {
     assert_eq!(Order::of(&matrix(1 << 20, 8, false, DType::F32, Fold::Sum)), Order::Along);
     assert_eq!(Order::of(&matrix(1, 1 << 20, false, DType::F32, Fold::Sum)), Order::Along);
     assert_eq!(Order::of(&matrix(4, 1 << 20, true, DType::F32, Fold::Sum)), Order::Across);
-    // A tall table is read once, not once for each column.
+    // A tall table is read once, not once for each column; also if the second cache would hold it.
+    assert_eq!(Order::of(&matrix(1 << 13, 16, true, DType::F32, Fold::Sum)), Order::Across);
     assert_eq!(Order::of(&matrix(1 << 20, 16, true, DType::F32, Fold::Sum)), Order::Across);
     assert_eq!(Order::of(&matrix(1 << 20, 16, true, DType::U8, Fold::Max)), Order::Across);
 }

@@ -5,6 +5,7 @@ mod gathers;
 mod guarded;
 mod keeping;
 mod kernels;
+mod listed;
 mod listing;
 mod longer;
 mod math;

@@ -19,6 +19,10 @@ const TILE: usize = 1 << 10;
 const SIDE_BY_SIDE: usize = 1 << 16;
 const ROWS_SIDE_BY_SIDE: [usize; 2] = [128, 512];
 
+/// Nor are there more rows than have so many elements between stages, but for those of one cache line: each thread has memory for them.
+const MOST_BETWEEN: usize = 1 << 20;
+const ROWS_OF_A_LINE: usize = 16;
+
 /// The same where there are products: what lies between stages fits into the L2 cache.
 const PRODUCT_TILE: usize = 1 << 16;
 
@@ -158,7 +162,8 @@ pub(super) fn sizes_of_tiles(
         }
         (true, None) => (PRODUCT_TILE / work).min(PRODUCT_ROWS),
         (false, _) if programs.iter().any(RowProgram::has_rows_side_by_side) => {
-            let [least, most] = ROWS_SIDE_BY_SIDE;
+            let between = programs.iter().map(RowProgram::row_len).max().unwrap_or(1).max(1);
+            let [least, most] = ROWS_SIDE_BY_SIDE.map(|rows| rows.min(MOST_BETWEEN / between).max(ROWS_OF_A_LINE));
             return [(SIDE_BY_SIDE / work).min(enough).clamp(least, most).min(rows), 1];
         }
         (false, _) => TILE / work,
@@ -170,32 +175,50 @@ pub(super) fn sizes_of_tiles(
 mod tests {
     use super::*;
     use crate::dtype::DType;
-    use crate::lower::program::{Access, Fold, Load, LoopProgram};
+    use crate::lower::program::{Access, Fold, Load, LoopProgram, dense};
     use crate::ops::vector::Emit;
 
-    /// Rows of so many elements that become one each; their strides, and those of their elements.
-    fn sums(rows: usize, elements: usize, [row, element]: [i64; 2]) -> RowProgram {
+    /// Rows of so many elements, read at such strides, that become one each or are stored.
+    fn rows_of(rows: usize, elements: usize, strides: [i64; 2], fold: Option<Fold>) -> RowProgram {
         let mut e = Emit::new();
         let result = e.load(0, DType::F32);
-        let access = Access::Strided { offset: 0, strides: vec![row, element] };
+        let access = Access::Strided { offset: 0, strides: strides.to_vec() };
+        let sizes = [rows, elements];
+        let (outer, reduced) = sizes.split_at(if fold.is_some() { 1 } else { 2 });
         let program = LoopProgram {
-            outer: vec![rows],
-            store: vec![1],
-            reduced: vec![elements],
+            outer: outer.to_vec(),
+            store: dense(outer),
+            reduced: reduced.to_vec(),
             loads: vec![Load { dtype: DType::F32, access }],
             indices: vec![],
             words: e.finish(),
             result,
-            fold: Some(Fold::Sum),
+            fold,
             stored: DType::F32,
         };
         RowProgram::new(program, 1)
     }
 
     #[test]
+    fn long_rows_that_are_stored_are_fewer_at_a_time() {
+        let sizes = |rows: usize, elements: usize| {
+            let strides = [1, rows as i64];
+            sizes_of_tiles(
+                &[Some(Fold::Sum), None].map(|fold| rows_of(rows, elements, strides, fold)),
+                &[None, None],
+                rows,
+                None,
+            )
+        };
+        assert_eq!(sizes(4096, 1024), [128, 1]);
+        assert_eq!(sizes(4096, 16_384), [64, 1]);
+        assert_eq!(sizes(512, 65_536), [16, 1]);
+    }
+
+    #[test]
     fn rows_that_lie_side_by_side_are_run_many_at_a_time() {
         let sizes = |rows: usize, elements: usize, strides| {
-            sizes_of_tiles(&[sums(rows, elements, strides)], &[None], rows, None)
+            sizes_of_tiles(&[rows_of(rows, elements, strides, Some(Fold::Sum))], &[None], rows, None)
         };
         // One after the other; side by side, as columns are, or every other one of those; each on lines of its own.
         assert_eq!(sizes(4096, 1024, [1024, 1]), [1, LEAST_TILES]);
